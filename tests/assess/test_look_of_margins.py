@@ -36,7 +36,7 @@ def margins(formula="ill ~ arm", model="logit", parts=BOTH, **options):
 
 @pytest.mark.parametrize("model", ["logit", "probit", "ols"])
 def test_margins_of_a_model_of_a_group_alone_are_its_proportions(model):
-    """The proportion and its standard error by the model are those of the cell, so that both counts follow from them."""
+    """Proportion and standard error by the model are those of the cell, so that both counts follow from them."""
     data, output = records(), margins(model=model)
     (cells,) = as_proportions(output)
     assert (cells.event, cells.by) == ("ill", ("arm",))

@@ -12,8 +12,11 @@ from scipy.stats import norm
 from test_regression import CODEBOOK, close, random_data, totals_and_information
 
 from outrisk.errors import OutputError
+from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
-from outrisk.outputs import Margins, MarginsEntry, Release, released
+from outrisk.evolve.settings import preset
+from outrisk.microdata import Microdata
+from outrisk.outputs import Frequencies, Margins, MarginsEntry, Release, release, released
 from outrisk.outputs.regression.sandwich import Covariance
 from outrisk.problem.influence import records_of_model
 
@@ -221,6 +224,31 @@ def test_the_compiled_totals_are_those_of_records():
     seen = records_of_model(part.model, data.codes).totals(np.ones(len(data)))
     close(Problem(CODEBOOK, len(data), (one,)).totals(data.codes), seen, 1e-9)
     close(totals_and_information(part, data)[0], seen, 1e-9)
+
+
+def test_margins_at_means_are_not_sought_and_say_so():
+    """They bear on no search, which goes on beside them; what is off is said to be not sought."""
+    data, output = random_data(5, 60), margins("logit", parts=("coefficients", "n"), at_means=True)
+    one = release(output, data)
+    assert not output.sought.any() and not len(one.searched.low)
+    beside = release(Frequencies(CODEBOOK, "f", ("ill", "area")), data)
+    problem = Problem(CODEBOOK, len(data), (one, beside))
+    *_, last = evolve(problem, replace(preset("fast"), generations=3), np.random.default_rng(1))
+    rows = list(one.recompute(Microdata(CODEBOOK, last.codes)).rows())
+    assert {row.reason for row in rows if not row.matched and np.isfinite(row.refit)} <= {"not_sought"}
+    wide = replace(output, at_means=False)
+    assert wide.is_sought and wide.sought.all()
+
+
+@pytest.mark.parametrize("parts", [ALL, ("coefficients", "standard_errors")])
+def test_a_search_has_margins_without_the_coefficients(parts):
+    data = random_data(7, 300)
+    output = replace(margins("logit", dydx=("age", "area"), parts=parts), formula="ill ~ age + area")
+    output = replace(output, release=Release(parts, 3))
+    problem = Problem(CODEBOOK, len(data), (release(output, data), release(Frequencies(CODEBOOK, "f", ("ill",)), data)))
+    *_, last = evolve(problem, preset("fast"), np.random.default_rng(1))
+    refit = problem.released[0].recompute(Microdata(CODEBOOK, last.codes))
+    assert refit.near.all()
 
 
 @pytest.mark.parametrize(

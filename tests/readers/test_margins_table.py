@@ -1,4 +1,4 @@
-"""Margins as programs print them: statsmodels' own pages, Stata's and R's by hand; what is of another model is refused."""
+"""Margins as programs print them: statsmodels' own pages, Stata's and R's by hand; another model is refused."""
 
 import numpy as np
 import pandas as pd
@@ -127,13 +127,15 @@ def test_tables_of_r_are_read(tmp_path):
     slopes += (
         "age,dY/dX,0.0082,0.0010,8.2,0.0001,9,0.0062,0.0101\nocc,2 - 1,-0.0389,0.0287,-1.4,0.1753,1,-0.0952,0.0174\n"
     )
-    slopes += "occ,3 - 1,-0.1614,0.0286,-5.7,0.0001,9,-0.2174,-0.1054\nsex,mean(m) - mean(f),0.1573,0.0244,6.4,0.0001,9,0.1094,0.2051\n"
+    slopes += "occ,3 - 1,-0.1614,0.0286,-5.7,0.0001,9,-0.2174,-0.1054\n"
+    slopes += "sex,mean(m) - mean(f),0.1573,0.0244,6.4,0.0001,9,0.1094,0.2051\n"
     entry, numbers, _ = read(tmp_path, slopes)
     assert entry.dydx == ("age", "occ", "sex") and numbers["dy/dx: sex = m"] == 0.1573
     assert numbers["dy/dx: occ = 2: p-value"] == 0.1753
     entry, numbers, _ = read(tmp_path, "occ,estimate,std.error\n1,0.4621,0.0202\n2,0.4232,0.0204\n3,0.3007,0.0191\n")
     assert entry.predictions == ("occ",) and numbers["margin: occ = 3"] == 0.3007
-    text = "factor,AME,SE,z,p,lower,upper\nage,0.0082,0.0010,8.2,0,0.0062,0.0101\nocc2,-0.0389,0.0287,-1.4,0.1753,-0.0952,0.0174\n"
+    text = "factor,AME,SE,z,p,lower,upper\nage,0.0082,0.0010,8.2,0,0.0062,0.0101\n"
+    text += "occ2,-0.0389,0.0287,-1.4,0.1753,-0.0952,0.0174\n"
     text += "occ3,-0.1614,0.0286,-5.7,0,-0.2174,-0.1054\nsexm,0.1573,0.0244,6.4,0,0.1094,0.2051\n"
     assert read(tmp_path, text)[1]["dy/dx: occ = 3"] == -0.1614
 
@@ -148,7 +150,7 @@ def test_tables_of_r_are_read(tmp_path):
     (STATA, {"dydx": ["age"]}, "is none of the output's margins"),
     (STATA, {"formula": FORMULA, "dydx": ["age", "sex", "occ"], "predictions": ["occ"]}, "make two outputs of it"),
     (STATA.replace("dy/dx", "ey/ex"), {}, "neither dy/dx nor margins"),
-    (STATA.replace("Average", "Conditional").replace("dy/dx wrt", "At: age = 39.5 (mean)\ndy/dx wrt"), {}, "at the means"),
+    (STATA.replace("dy/dx wrt", "At: age = 39.5 (mean)\ndy/dx wrt"), {}, "at the means"),
     (STATA.replace("dy/dx wrt", "At: age = 30\ndy/dx wrt"), {}, "at values of variables"),
     (STATA.replace("Pr(ill)", "Pr(ill==2)").replace("Pr(", "xb("), {}, "no margin that is known"),
     (STATA, {"formula": "ill ~ age + sex + C(occ, contr.treatment(base=3))"}, "none of the output's margins"),

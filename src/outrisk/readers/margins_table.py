@@ -17,6 +17,7 @@ from outrisk.readers.source import Source
 from outrisk.readers.term_names import CONSTANTS, levels_of, read_term
 
 _PARTS = ("margins", "standard_errors", "p_values")
+_COLUMNS = {"confidence_limits": ("lower", "upper")}
 _TITLE = re.compile(r"(Logit|Probit|Poisson|NegativeBinomial\w*|GeneralizedPoisson) Marginal Effects")
 _OF_STATSMODELS = {"Logit": "logit", "Probit": "probit", "Poisson": "poisson", "NegativeBinomial": "negbin"}
 _HEADS = {
@@ -241,10 +242,10 @@ def _filled(entry: MarginsEntry, table: _Table, codebook: Codebook, place: str) 
         parts = [part for part in parts if part in entry.release]
     changes: dict[str, Any] = {"release": tuple(parts)}
     texts = {
-        part: [values[each] for *_, values in table.rows for each in (("lower", "upper") if part == "confidence_limits" else (part,))]
+        part: [values[each] for *_, values in table.rows for each in _COLUMNS.get(part, (part,))]
         for part in parts
         if part != "n"
-    }  # fmt: skip
+    }
     if "decimals" not in entry.model_fields_set:
         changes["decimals"] = {part: decimals_of([read_printed(t) for t in each]) for part, each in texts.items()}
     made = type(entry).model_validate({**entry.model_dump(exclude_unset=True), **changes, "values": None})

@@ -24,6 +24,7 @@ Codes = NDArray[np.integer]  # of records (n, variables)
 _STENCIL = ((-2.0, 1.0 / 12.0), (-1.0, -2.0 / 3.0), (1.0, 2.0 / 3.0), (2.0, -1.0 / 12.0))  # exact to the fourth power
 _STEP, _NEAR = 1e-3, 0.1  # of a number, or where it is near 0 of this share of the range of its values
 _FLAT = 1e-9  # a change, of the size of a column, that is none
+_APART = 1e-6  # of a derivative, by which differences over half the step may be another one
 _LARGEST = 700.0  # of an exponent
 
 
@@ -78,20 +79,26 @@ class Designs:
         frame = filled(self.codebook, support_frame(self.codebook, term.joint), self.side.variables)
         x, values = frame[name].to_numpy(dtype=float), np.array(self.codebook[name].values, dtype=float)
         step = _STEP * np.maximum(np.abs(x), _NEAR * float(np.ptp(values)) or 1.0)
-        slopes = np.zeros(term.rows.shape)
-        for many, weight in _STENCIL:
-            moved = frame.assign(**{name: pd.Series(x + many * step, index=frame.index)})
-            slopes += weight * self.side.matrix(moved)[:, term.columns] / step[:, None]
+
+        def differences(by: Array) -> Array:
+            found = np.zeros(term.rows.shape)
+            for many, weight in _STENCIL:
+                moved = frame.assign(**{name: pd.Series(x + many * by, index=frame.index)})
+                found += weight * self.side.matrix(moved)[:, term.columns] / by[:, None]
+            return found
+
+        slopes, nearer = differences(step), differences(step / 2.0)
         if not np.isfinite(slopes).all():
             raise self._error(f"the formula has no derivative in '{name}' at some of its values; leave it out of dydx")
         size = np.maximum(np.abs(term.rows).max(axis=0), 1e-300)
         slopes[np.abs(slopes) * float(np.ptp(values) or 1.0) < _FLAT * size] = 0.0
-        stepped = (np.ptp(term.rows, axis=0) > 0.0) & ~slopes.any(axis=0) & (len(term.joint.variables) == 1)
-        if stepped.any():
-            column = self.side.columns[int(term.columns[int(np.argmax(stepped))])]
+        apart = np.abs(slopes - nearer).max(axis=0) > _APART * np.abs(nearer).max(axis=0) + _FLAT * size
+        flat = (np.ptp(term.rows, axis=0) > 0.0) & ~slopes.any(axis=0) & (len(term.joint.variables) == 1)
+        if (apart | flat).any():
+            column = self.side.columns[int(term.columns[int(np.argmax(apart | flat))])]
             raise self._error(
-                f"{column} changes with '{name}' by steps and has no derivative; leave it out of dydx, or derive a "
-                "variable of its own"
+                f"{column} changes with '{name}' by steps, or bends at one of its values, and has no derivative; leave "
+                "it out of dydx, or derive a variable of its own"
             )
         return slopes
 

@@ -1,4 +1,4 @@
-"""What margins are asked for, and what each record adds to them: effects, and predictions at the levels of categories."""
+"""What margins are asked for, and what each record adds to them: effects, and predictions at levels of categories."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Quantities:
                 Quantity(
                     f"dy/dx: {name} = {self._value(name, code)}",
                     ((1.0, ("levels", ((name, code),))), (-1.0, ("levels", ((name, base),)))),
-                )  # fmt: skip
+                )
                 for code in self.designs.levels(name)
                 if code != base
             ]
@@ -165,7 +165,7 @@ class Quantities:
         for key in self.keys:
             row = means.copy()
             if key[0] == "column":
-                row[key[1]] = key[2]  # type: ignore[call-overload]
+                row[key[1]] = key[2]  # type: ignore[call-overload, unused-ignore]
             for name, code in key[1] if key[0] == "levels" else ():  # type: ignore[attr-defined]
                 (term,) = self.designs.having(name)
                 row[term.columns] = term.rows[code]

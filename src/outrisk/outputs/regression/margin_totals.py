@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -71,18 +71,19 @@ class MarginMap:
     slopes: Array
 
     @property
-    def _K(self) -> int:
+    def n_hidden(self) -> int:
+        """Number of coefficients, none of which is printed."""
         return len(self.newton.values)
 
     def numbers(self, totals: Array, information: Array) -> Array:
         """All numbers (k,)."""
         fit, found, *_ = self._margins(totals, information)
-        return np.concatenate([fit.coefficients, self.release.numbers(found, self.published[self._K :])])
+        return np.concatenate([fit.coefficients, self.release.numbers(found, self.published[self.n_hidden :])])
 
     def jacobian(self, totals: Array, information: Array) -> Array:
         """Their derivatives (k, m) in the totals."""
         slopes, found, of_found = self._slopes(totals, information)
-        return np.vstack([slopes.coefficients, self.release.jacobian(found, of_found, self.published[self._K :])])
+        return np.vstack([slopes.coefficients, self.release.jacobian(found, of_found, self.published[self.n_hidden :])])
 
     def _margins(self, totals: Array, information: Array) -> tuple[Summary, Summary, Array, Array]:
         """The regression's fit and the margins, the derivatives of these in the coefficients (J, K), and the inverse of
@@ -92,7 +93,7 @@ class MarginMap:
         fit = self.newton.summary(totals, inverse)
         own = totals[self.first :]
         weight = own[0] if own[0] > 0.0 else np.nan
-        D = np.zeros((len(self.values), self._K))
+        D = np.zeros((len(self.values), self.n_hidden))
         D[:, : self.slopes.shape[1]] = self.slopes @ own / weight
         values = self.values @ own / weight + D @ (fit.coefficients - self.newton.values)
         errors = np.sqrt(np.maximum(self._variance(totals, inverse, fit, D), 0.0))
@@ -107,7 +108,7 @@ class MarginMap:
 
     def _slopes(self, totals: Array, information: Array) -> tuple[Summary, Summary, Summary]:
         """Derivatives in all totals of the fit; the margins, and their derivatives."""
-        newton, K, k, m = self.newton, self._K, self.slopes.shape[1], len(totals)
+        newton, K, k, m = self.newton, self.n_hidden, self.slopes.shape[1], len(totals)
         fit, found, D, inverse = self._margins(totals, information)
         of_fit = newton.slopes(totals, inverse)
         weight, own = totals[self.first], slice(self.first, m)
@@ -138,8 +139,8 @@ class MarginMap:
         return of_fit, found, Summary(values, errors, of_fit.df, of_fit.n, zero, zero, zero, zero)
 
     def precision(self, totals: Array, information: Array) -> Array:
-        """Inverse covariance (k, k): of the coefficients as if they were printed, and of margins by the delta method."""
-        K = self._K
+        """Inverse covariance (k, k): of coefficients as if they were printed, and of margins by the delta method."""
+        K = self.n_hidden
         _, found, D, inverse = self._margins(totals, information)
         covariance = D @ inverse @ D.T
         scale = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
@@ -163,14 +164,16 @@ class MarginMap:
         """What numbers between `low` and `high` (k,) say of the regression's estimates: of its coefficients nothing but
         what is given of them, and how many records there are.
         """
-        K, J = self._K, len(self.values)
+        K, J = self.n_hidden, len(self.values)
         free = self.newton.says(*self._of_regression(low, high))
         own = self.release.says(low[K:], high[K:], J, self.newton.centred)
         return replace(free, n=own.n, errors=None)
 
     def _of_regression(self, low: Array, high: Array) -> tuple[Array, Array]:
-        more = len(self.newton.published) - self._K
-        return np.append(low[: self._K], np.full(more, -np.inf)), np.append(high[: self._K], np.full(more, np.inf))
+        more = len(self.newton.published) - self.n_hidden
+        return np.append(low[: self.n_hidden], np.full(more, -np.inf)), np.append(
+            high[: self.n_hidden], np.full(more, np.inf)
+        )
 
     def told(self, low: Array, high: Array) -> ModelSays:
         """The same."""
@@ -184,7 +187,7 @@ class MarginMap:
         """The coefficients, margins and their standard errors, and the number of records, and what numbers between
         `low` and `high` (k,) say of them.
         """
-        K, J = self._K, len(self.values)
+        K, J = self.n_hidden, len(self.values)
         of_fit, found, slopes = self._slopes(totals, information)
         fit, *_ = self._margins(totals, information)
         says = self.release.says(low[K:], high[K:], J, self.newton.centred)
@@ -202,6 +205,37 @@ class MarginMap:
             [of_fit.coefficients, slopes.coefficients, slopes.standard_errors, np.atleast_2d(slopes.n)]
         )
         return Estimates(values, jacobian, ranges[:, 0], ranges[:, 1], range(K + J, K + 2 * J))
+
+
+@dataclass(frozen=True, eq=False)
+class NotSought:
+    """Margins (k,) that are not made of totals: what they are these do not say."""
+
+    n_numbers: int
+
+    def numbers(self, totals: Array, information: Array) -> Array:
+        """Undefined."""
+        return np.full(self.n_numbers, np.nan)
+
+    def jacobian(self, totals: Array, information: Array) -> Array:
+        """None."""
+        return np.zeros((self.n_numbers, len(totals)))
+
+    def precision(self, totals: Array, information: Array) -> Array:
+        """Nothing is known."""
+        return np.zeros((self.n_numbers, self.n_numbers))
+
+    def says(self, low: Array, high: Array) -> None:
+        """Nothing of any regression."""
+
+
+def part_not_sought(n_numbers: int) -> ModelPart:
+    """So many numbers that no totals tell."""
+    everywhere = Joint((), (), 1)
+    one = Term(everywhere, np.zeros(1, np.int64), np.ones((1, 1)))
+    return ModelPart(
+        Model("none", np.zeros((0, 0)), everywhere, np.zeros(1), extra=(one,)), NotSought(n_numbers), n_numbers
+    )
 
 
 def part_of(output: Margins, published: Array) -> ModelPart:

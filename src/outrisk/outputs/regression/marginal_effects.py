@@ -16,14 +16,13 @@ from outrisk.outputs.counts_first import CountsFirst
 from outrisk.outputs.regression.covariance import covariance_of
 from outrisk.outputs.regression.margin_designs import Designs
 from outrisk.outputs.regression.margin_quantities import Factors, Quantities
-from outrisk.outputs.regression.margin_totals import MOST_NUMBERS, part_of
+from outrisk.outputs.regression.margin_totals import MOST_NUMBERS, part_not_sought, part_of
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.release import INFERENCE, Kind, Release, Summary
 from outrisk.outputs.regression.sandwich import OF_THE_MODEL, Covariance
 from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import MAX_JOINT
-from outrisk.problem.counts import Counts
-from outrisk.problem.released import ModelPart, Released, TallyPart
+from outrisk.problem.released import ModelPart, Released
 
 MODELS: tuple[Kind, ...] = ("logit", "probit", "poisson", "negbin", "ols")
 
@@ -37,7 +36,7 @@ class Margins(Common):
     categories at whose levels the mean expected response is, everybody being at that level ('a:b' for the levels of
     both; '' for all as they are). `factors`: 'levels' as above, as Stata and R's marginaleffects have it; 'columns': of
     each design column alone, from 0 to 1 where it has these values only, as statsmodels' `get_margeff(dummy=True)`;
-    'slopes': its derivative, as without `dummy`. `at_means`: at the means of the columns, instead of means over records.
+    'slopes': its derivative, as without `dummy`. `at_means`: at the means of columns, instead of means over records.
     Means are weighted where the regression is; standard errors are by the delta method from its covariance.
 
     The numbers are the coefficients of the regression, none of which is printed, and then those of the margins, as
@@ -222,16 +221,18 @@ class Margins(Common):
         if self.is_sought or proves:
             return None
         none = np.zeros(0, dtype=np.int64)
-        made = TallyPart((), Counts(none), 0)
-        return Released(CountsFirst.of_whole(self, self, [made], none, []), np.zeros(0), np.zeros(0), (made,), none)
+        return Released(CountsFirst.of_whole(self, self, [], none, []), np.zeros(0), np.zeros(0), (), none)
 
     def implied(self, low: Array, high: Array) -> Sequence[Released]:
         """That there is a fit: each level has records with each outcome."""
-        K = self.n_hidden
-        return self.regression.implied(
-            *(np.append(each[:K], np.full(len(self.regression.labels) - K, end)) for each, end in ((low, -np.inf), (high, np.inf)))
-        )  # fmt: skip
+        if not self.is_sought:
+            return ()
+        K, more = self.n_hidden, len(self.regression.labels) - self.n_hidden
+        ends = ((low, -np.inf), (high, np.inf))
+        return self.regression.implied(*(np.append(each[:K], np.full(more, end)) for each, end in ends))
 
     def parts(self, values: Array) -> tuple[ModelPart, ...]:
         """Totals of the regression at its coefficients, and of what each record adds to the margins there."""
-        return (part_of(self, np.asarray(values, dtype=float)),)
+        return (
+            part_of(self, np.asarray(values, dtype=float)) if self.is_sought else part_not_sought(len(self.labels)),
+        )

@@ -1,4 +1,4 @@
-"""Predictive margins that are the proportions of cells: of a model with a column for each, and of one with a constant."""
+"""Predictive margins that are proportions of cells: of a model with a column for each, and of one with a constant."""
 
 from __future__ import annotations
 
