@@ -209,7 +209,7 @@ def test_the_jacobian_is_that_of_the_numbers(model, seed, options):
     jacobian = part.map.jacobian(totals, nothing)
     for j in range(len(totals)):
         step = np.zeros(len(totals))
-        step[j] = 1e-4 * max(1.0, abs(totals[j]))
+        step[j] = 1e-6 * max(1.0, abs(totals[j]))
         if options["covariance"].cluster and part.map.newton.sandwich.counts <= j < part.map.newton.sandwich.counts + 4:
             continue  # numbers of records of clusters are not differentiable
         slope = (part.map.numbers(totals + step, nothing) - part.map.numbers(totals - step, nothing)) / (2 * step[j])

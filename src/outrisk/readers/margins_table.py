@@ -64,7 +64,7 @@ def _of_statsmodels(source: Source, place: str) -> _Table:
     method = re.search(r"Method:\s+(\w+)", text)
     if method and method[1] != "dydx":
         raise OutputError(f"{place}: its method is {method[1]}, and effects are derivatives (dydx); give these")
-    rows = []
+    rows: list[_Row] = []
     for line in text.splitlines():
         cells = re.split(r"\s+", line.strip())
         if len(cells) > 6 and all(read_printed(cell) or is_undefined(cell) for cell in cells[-6:]):

@@ -102,9 +102,9 @@ class MarginMap:
     def _variance(self, totals: Array, inverse: Array, fit: Summary, D: Array) -> Array:
         sandwich = self.newton.sandwich
         if sandwich is not None:
-            return np.einsum("jk,kl,jl->j", D, sandwich.of(totals, inverse, float(fit.n)), D)
+            return np.asarray(np.einsum("jk,kl,jl->j", D, sandwich.of(totals, inverse, float(fit.n)), D))
         dispersion = float(fit.residual_sd) ** 2 if self.newton.kind == "ols" else 1.0
-        return dispersion * np.einsum("jk,kl,jl->j", D, inverse, D)
+        return np.asarray(dispersion * np.einsum("jk,kl,jl->j", D, inverse, D))
 
     def _slopes(self, totals: Array, information: Array) -> tuple[Summary, Summary, Summary]:
         """Derivatives in all totals of the fit; the margins, and their derivatives."""

@@ -18,7 +18,7 @@ from outrisk.outputs.regression.margin_designs import Designs
 from outrisk.outputs.regression.margin_quantities import Factors, Quantities
 from outrisk.outputs.regression.margin_totals import MOST_NUMBERS, part_not_sought, part_of
 from outrisk.outputs.regression.regression import Regression
-from outrisk.outputs.regression.release import INFERENCE, Kind, Release, Summary
+from outrisk.outputs.regression.release import INFERENCE, Kind, Number, Release, Summary
 from outrisk.outputs.regression.sandwich import OF_THE_MODEL, Covariance
 from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import MAX_JOINT
@@ -87,7 +87,7 @@ class Margins(Common):
     @cached_property
     def regression(self) -> Regression:
         """The regression, with all coefficients."""
-        parts = ("coefficients", "standard_errors") if self._infers else ("coefficients", "n")
+        parts: tuple[Number, ...] = ("coefficients", "standard_errors" if self._infers else "n")
         options = (self.where, self.event, "", self.offset, self.weight)
         return Regression(
             self.codebook,
