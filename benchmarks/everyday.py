@@ -442,6 +442,16 @@ SHAPES = [  # an inequality table, a concentration table, and what `summarize, d
     {"kind": "shape", "value": "wage", "by": ["sex"], "statistics": ["skewness", "kurtosis"], "decimals": 2},
     {"kind": "frequencies", "by": ["marital", "sex"]},
 ]  # fmt: skip
+EFFECTS = {"kind": "margins", "formula": "TENURE ~ AGE + C(SEX) + C(MSTATUS) + C(LTILL)", "event": 1}
+MARGINS = [  # a table of coefficients and marginal effects, predictive margins, and effects of a model not printed
+    EFFECTS | {"kind": "logit", "release": [*WITH_ERRORS, "n"]},
+    EFFECTS | {"release": ["margins", "standard_errors", "p_values", "n"]},
+    EFFECTS | {"predictions": ["MSTATUS"], "release": ["margins", "confidence_limits"]},
+    EFFECTS | {"model": "probit", "formula": "LTILL ~ AGE * C(SEX) + C(ETHGROUP)", "dydx": ["AGE", "SEX"],
+               "covariance": "robust", "release": ["margins", "standard_errors"], "decimals": 3},
+    {"kind": "frequencies", "by": ["TENURE", "SEX"]},
+    {"kind": "frequencies", "by": ["MSTATUS", "LTILL"]},
+]  # fmt: skip
 GAINS = [
     {"kind": "magnitudes", "value": "capital_gain", "by": ["sex"], "statistics": ["mean", "sd"], "decimals": 1},
     {"kind": "magnitudes", "value": "capital_gain", "by": ["education"], "statistics": ["mean"], "decimals": 0},
@@ -820,6 +830,8 @@ RELEASES = {
         f"shape and concentration of {n:,}": partial(incomes, n=n, entries=SHAPES)
         for n in (40, 300, 1_500, 8_000, 200_000)
     },
+    **{f"margins of {n:,}": partial(census, n=n, entries=MARGINS) for n in (300, 1_500, 8_000, 200_000)},
+    **{f"marginal effects alone of {n:,}": partial(census, n=n, entries=MARGINS[1:2]) for n in (300, 1_500, 8_000)},
     **{f"a regression beside wages of {n:,}": partial(incomes, n=n, entries=OF_WAGES) for n in (400, 3_000)},
     **{f"capital gains of {n:,}": partial(incomes, n=n, entries=GAINS) for n in (400, 3_000)},
     **{f"a page of {n:,}": partial(adult, n=n, names=OF_PAGE, entries=PAGE) for n in (150, 400, 4_000, 8_000, 100_000)},

@@ -62,6 +62,13 @@ OUTPUTS = [
         "decimals": {"ratio": 1},
     },
     {
+        "kind": "margins",
+        "formula": "ill ~ age + area",
+        "dydx": ["age", "area"],
+        "predictions": ["area"],
+        "release": ["margins", "standard_errors", "n"],
+    },
+    {
         "kind": "proportions",
         "event": "ill",
         "by": ["area"],

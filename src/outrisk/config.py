@@ -737,6 +737,9 @@ _ALSO_CALLED = {  # what other programs call a kind of output
     **dict.fromkeys(("ordered", "orderedlogit", "ordinal", "polr", "plum", "proportionalodds"), "ologit"),
     **dict.fromkeys(("orderedprobit",), "oprobit"),
     **dict.fromkeys(("nbreg", "negativebinomial", "glmnb", "nb2"), "negbin"),
+    **dict.fromkeys(
+        ("margin", "marginaleffects", "ame", "avgslopes", "avgpredictions", "getmargeff", "mfx"), "margins"
+    ),
     **dict.fromkeys(("linear", "regression", "lm", "leastsquares"), "ols"),
     **dict.fromkeys(("mean", "means", "sum", "sums", "pivot", "pivottable", "aggregate"), "magnitudes"),
     **dict.fromkeys(("rate", "incidence", "incidencerate", "strate", "stptime", "pyears", "ratio", "ratios"), "rates"),

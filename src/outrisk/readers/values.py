@@ -17,6 +17,7 @@ from outrisk.codebook import Codebook, format_value
 from outrisk.errors import OutputError
 from outrisk.outputs.base import Entry
 from outrisk.outputs.given import LABEL_COLUMNS, read_file_of_values
+from outrisk.outputs.regression.margins_entry import MarginsEntry
 from outrisk.outputs.regression.regression_entry import FormulaEntry
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTestEntry
 from outrisk.outputs.smooth.proportions import ProportionsEntry
@@ -29,6 +30,7 @@ from outrisk.readers import esttab, gtsummary, modelsummary, r_output, spss_outp
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.cross_table import entries_of_cross_table
 from outrisk.readers.entry_of_regression import entry_of_coefficients
+from outrisk.readers.margins_table import entries_of_margins
 from outrisk.readers.printed_table_one import entries_of_table_one
 from outrisk.readers.printed_test import entries_of_test
 from outrisk.readers.proportions_table import entries_of_proportions
@@ -225,6 +227,8 @@ def entries_of_table(
         return entries_of_rates(source, entry, codebook, place, number)
     if isinstance(entry, ProportionsEntry):
         return entries_of_proportions(source, entry, codebook, place)
+    if isinstance(entry, MarginsEntry):
+        return [entries_of_margins(source, entry, codebook, place)]
     if isinstance(entry, ShapeEntry):
         return entries_of_shape(source, entry, codebook, place)
     return entries_of_cross_table(source, entry, codebook, place, number)

@@ -22,6 +22,7 @@ from outrisk.assess.look.of_conditions import conditions_told
 from outrisk.assess.look.of_correlations import of_correlations
 from outrisk.assess.look.of_crossed import crossed_told
 from outrisk.assess.look.of_fixed_effects import of_fixed_effects
+from outrisk.assess.look.of_margins import of_margins
 from outrisk.assess.look.of_proportions import of_proportions
 from outrisk.assess.look.of_rates import of_rates
 from outrisk.assess.look.of_shape import shapes_told
@@ -57,6 +58,7 @@ RULES: tuple[Rule, ...] = (
     few_behind,
     degrees_of_freedom,
     few_compared,
+    of_margins,
     of_fixed_effects,
     few_in_a_group,
     curves,
@@ -65,7 +67,7 @@ RULES: tuple[Rule, ...] = (
 _SEEN = frozenset(  # kinds whose numbers the rules know how to read
     {"frequencies", "magnitudes", "rates", "quantiles", "mode", "histogram", "correlations", "survival", "test"}
     | {"standardised", "proportions", "association", "shape"}
-    | {"logit", "probit", "poisson", "ols", "mnlogit", "ologit", "oprobit", "negbin", "cox"}
+    | {"logit", "probit", "poisson", "ols", "mnlogit", "ologit", "oprobit", "negbin", "cox", "margins"}
 )
 
 

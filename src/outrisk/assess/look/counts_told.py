@@ -22,6 +22,8 @@ from outrisk.outputs.base import Output, Subset
 from outrisk.outputs.conditions.banded import written_name
 from outrisk.outputs.of_one_table.described import in_subset
 from outrisk.outputs.regression.hazards import Durations
+from outrisk.outputs.regression.marginal_effects import Margins
+from outrisk.outputs.regression.margins_of_cells import as_proportions
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.smooth.association import Association
 from outrisk.outputs.smooth.correlations import Correlations
@@ -56,6 +58,11 @@ def counts_told(output: Output, data: Microdata) -> Told:
         yield from _of_shape(output, data)
     elif isinstance(output, Regression):
         yield from _of_fit(output, data)
+    elif isinstance(output, Margins):
+        if "n" in output.release.parts:
+            yield from _of_fit(output.regression_of_n, data)
+        for each in as_proportions(output):
+            yield from _of_complete(each, data)
     elif isinstance(output, HypothesisTest | Correlations) and "n" in output.labels:
         names = output.variables
         n = float(len(complete(data, output.where, output.name, names)))

@@ -113,7 +113,7 @@ class Side:
     def table(self, names: Sequence[str], columns: slice | list[int] = slice(None)) -> tuple[Joint, Array]:
         """Some columns at every combination of the named variables, shape (joint.size, columns)."""
         joint = joint_for(self.codebook, names, self.output)
-        frame = _filled(self.codebook, support_frame(self.codebook, joint), self.variables)
+        frame = filled(self.codebook, support_frame(self.codebook, joint), self.variables)
         rows = self.matrix(frame)[:, columns]
         place = ", ".join(names)
         wrong = ~np.isfinite(rows).all(axis=1)
@@ -248,7 +248,7 @@ def _parsed(codebook: Codebook, output: str, what: str, text: str, formula: str)
         raise OutputError(f"output '{output}': {what} {text!r} cannot be read: {first_line(error)}") from None
 
 
-def _filled(codebook: Codebook, frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+def filled(codebook: Codebook, frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     """Complete a support frame: other variables at their first value; missing levels too (such records are masked)."""
     columns = {}
     for name in names:

@@ -421,8 +421,7 @@ class FixedEffects(Common):
     def _not_sought(self) -> Released | None:
         """None of its numbers: an output of a search that asks for nothing."""
         none = np.zeros(0, dtype=np.int64)
-        made = TallyPart((), Counts(none), 0)
-        return Released(CountsFirst.of_whole(self, self, [made], none, []), np.zeros(0), np.zeros(0), (made,), none)
+        return Released(CountsFirst.of_whole(self, self, [], none, []), np.zeros(0), np.zeros(0), (), none)
 
     def implied(self, low: Array, high: Array) -> Sequence[Released]:
         """Each level has a record, where as many levels were printed as there are."""

@@ -48,34 +48,34 @@ class Newton:
 
     def numbers(self, totals: Array, information: Array) -> Array:
         """Published numbers (k,)."""
-        return self.release.numbers(self._summary(totals, self._inverse(totals, information)), self.published)
+        return self.release.numbers(self.summary(totals, self.inverse(totals, information)), self.published)
 
     def jacobian(self, totals: Array, information: Array) -> Array:
         """Their derivatives (k, m) in the totals; see `Release.jacobian`."""
-        inverse = self._inverse(totals, information)
-        return self.release.jacobian(self._summary(totals, inverse), self._slopes(totals, inverse), self.published)
+        inverse = self.inverse(totals, information)
+        return self.release.jacobian(self.summary(totals, inverse), self.slopes(totals, inverse), self.published)
 
     def precision(self, totals: Array, information: Array) -> Array:
         """Inverse covariance (k, k) of the published numbers, sampling and rounding together.
 
         Coefficients alone: the information. Else by the delta method from a large-sample covariance of estimates (see
-        `_estimates`), so that numbers which say the same (limits, standard errors) count once.
+        `estimates_of`), so that numbers which say the same (limits, standard errors) count once.
         """
         if self.release.parts == ("coefficients",) and not self.release.exponentiate:
             matrix = self._matrix(totals, information)
-            variance = float(self._summary(totals, self._inverse(totals, information)).residual_sd) ** 2
+            variance = float(self.summary(totals, self.inverse(totals, information)).residual_sd) ** 2
             return matrix / max(variance, 1e-12) if np.isfinite(variance) else matrix
-        inverse = self._inverse(totals, information)
-        fit = self._summary(totals, inverse)
+        inverse = self.inverse(totals, information)
+        fit = self.summary(totals, inverse)
         if self.sandwich is None:
-            covariance, slopes = _estimates(self.kind, fit, inverse)
+            covariance, slopes = estimates_of(self.kind, fit, inverse)
         else:
             # the sandwich of few clusters is singular: correlations are those of the model
             with np.errstate(all="ignore"):
                 scale = fit.standard_errors / np.sqrt(np.maximum(np.diag(inverse), 1e-300))
             scale = np.where(np.isfinite(scale) & (scale > 0.0), scale, 1.0)
             groups = self.sandwich.groups(totals) or max(float(np.nan_to_num(fit.n)), 1.0)
-            covariance, slopes = _estimates(self.kind, fit, inverse * np.outer(scale, scale), groups)
+            covariance, slopes = estimates_of(self.kind, fit, inverse * np.outer(scale, scale), groups)
         change = self.release.jacobian(fit, slopes, self.published)
         found = change @ covariance @ change.T
         found[np.diag_indices_from(found)] += self.release.noise(fit)
@@ -121,8 +121,8 @@ class Newton:
 
     def estimates(self, totals: Array, information: Array, low: Array, high: Array) -> Estimates:
         """The estimates, and what numbers between `low` and `high` (k,) say of them; limits narrow errors too."""
-        K, inverse = self._n_coefficients, self._inverse(totals, information)
-        fit, slopes = self._summary(totals, inverse), self._slopes(totals, inverse)
+        K, inverse = self._n_coefficients, self.inverse(totals, information)
+        fit, slopes = self.summary(totals, inverse), self.slopes(totals, inverse)
         says = self.release.says(low, high, K, self.centred)
         ranges = [
             says.coefficients,
@@ -151,7 +151,8 @@ class Newton:
         K = self._n_coefficients
         return symmetric(totals[K : K + len(self._triangle[0])], K)
 
-    def _inverse(self, totals: Array, information: Array) -> Array:
+    def inverse(self, totals: Array, information: Array) -> Array:
+        """The inverse (K, K) of the information."""
         return inverse_of(self._matrix(totals, information), self.largest)
 
     @property
@@ -166,7 +167,8 @@ class Newton:
         """The residual sum of squares after the step, which lowers it by `gain`."""
         return np.float64(max(totals[self._likelihood_at] - gain, 0.0))
 
-    def _summary(self, totals: Array, inverse: Array) -> Summary:
+    def summary(self, totals: Array, inverse: Array) -> Summary:
+        """What the fit says after the step."""
         step = inverse @ totals[: self._n_coefficients]
         gain = float(totals[: self._n_coefficients] @ step)
         value = float(totals[self._likelihood_at]) if self.likelihood else np.nan
@@ -199,10 +201,10 @@ class Newton:
             covariance = _STUDENT
         return covariance.df(n, groups, self._n_coefficients)
 
-    def _slopes(self, totals: Array, inverse: Array) -> Summary:
+    def slopes(self, totals: Array, inverse: Array) -> Summary:
         """Derivatives of the summary in all totals."""
         K, m = self._n_coefficients, len(totals)
-        fit = self._summary(totals, inverse)
+        fit = self.summary(totals, inverse)
         step = inverse @ totals[:K]
         coefficients, diagonal, gain, value = np.zeros((K, m)), np.zeros((K, m)), np.zeros(m), np.zeros(m)
         coefficients[:, :K] = inverse
@@ -293,7 +295,7 @@ class Newton:
         return yy - y**2 / weight, change
 
 
-def _estimates(kind: Kind, fit: Summary, inverse: Array, groups: float = 0.0) -> tuple[Array, Summary]:
+def estimates_of(kind: Kind, fit: Summary, inverse: Array, groups: float = 0.0) -> tuple[Array, Summary]:
     """Large-sample covariance of estimates, and the derivatives in them of all that a fit says. `inverse` (K, K): that
     of the information or, of robust standard errors, the covariance of the coefficients, of so many `groups`.
 

@@ -18,7 +18,7 @@ from outrisk.outputs.base import Array, Common, Subset, joint_for, places_in, re
 from outrisk.outputs.regression.design import Side, read_formula, read_number
 from outrisk.outputs.regression.existence import existence
 from outrisk.outputs.regression.fit import Sample, fit_likelihood, fit_ols, why_not
-from outrisk.outputs.regression.release import INFERENCE, OF_EACH, ORDERED, Kind, Release
+from outrisk.outputs.regression.release import INFERENCE, OF_EACH, ORDERED, Kind, Release, Summary
 from outrisk.outputs.regression.response import NumberResponse, OutcomeResponse, Response
 from outrisk.outputs.regression.sandwich import OF_THE_MODEL, Covariance
 from outrisk.outputs.regression.totals import Tables, spans_one
@@ -75,7 +75,7 @@ class Regression(Common):
 
     def _prepare(self) -> None:
         """OutputError where there is no such model over the codebook."""
-        _ = self._tables
+        _ = self.tables
 
     @cached_property
     def covariance_meant(self) -> Covariance:
@@ -118,7 +118,8 @@ class Regression(Common):
         return read_number(self.codebook, self.name, "offset", self.offset) if self.offset else None
 
     @cached_property
-    def _tables(self) -> Tables:
+    def tables(self) -> Tables:
+        """Its sides, subset and weight over the supports of their variables."""
         response, design = self._sides
         self._check_left_out(design)
         terms = design.terms()
@@ -194,6 +195,11 @@ class Regression(Common):
         others = [each for each in (self.weight, self.covariance.cluster) if each]
         used = {*response.side.variables, *design.variables, *offset, *others}
         return [name for name in self.codebook.names if name in used]
+
+    @property
+    def has_constant(self) -> bool:
+        """Whether the columns of some term add up to a constant."""
+        return self.tables.has_constant
 
     @property
     def references(self) -> dict[str, str]:
@@ -324,9 +330,13 @@ class Regression(Common):
 
     def _numbers(self, sample: Sample, frame: pd.DataFrame, start: Array | None) -> Array:
         """The numbers of a sample, of the records of a frame."""
+        return self.release.numbers(self.fit(sample, frame, start))
+
+    def fit(self, sample: Sample, frame: pd.DataFrame, start: Array | None = None) -> Summary:
+        """The fit of a sample, of the records of a frame; OutputError where there is none."""
         begin = self.release.begin(start, len(self.coefficients))
         if self.kind == "ols":
-            fit = fit_ols(sample, self._tables.has_constant, self.covariance_meant)
+            fit = fit_ols(sample, self.tables.has_constant, self.covariance_meant)
         elif self._is_plain_wrong(sample):
             fit = None
         elif self.of_shape:
@@ -338,7 +348,7 @@ class Regression(Common):
                 self.kind, sample, self._column_labels, self._groups(frame), self.outcomes
             )
             raise OutputError(f"output '{self.name}': {reason}")
-        return self.release.numbers(fit)
+        return fit
 
     @property
     def outcomes(self) -> list[str]:
@@ -427,11 +437,11 @@ class Regression(Common):
         hidden = np.asarray(untold.reshape(-1, len(self.columns)).any(axis=0))
         if not hidden.any():
             return ()
-        constant = self.kind in ("cox", *ORDERED) or self._tables.has_constant
+        constant = self.kind in ("cox", *ORDERED) or self.tables.has_constant
         model = self.parts(middle(low, high))[0].model
         found = existence(self.codebook, self.name, model, hidden, constant, self.importance)
         return (found,) if found else ()
 
     def parts(self, values: Array) -> tuple[ModelPart, ...]:
         """Totals of the regression at its published coefficients, and the way back to its numbers."""
-        return (self._tables.part(np.asarray(values, dtype=float)),)
+        return (self.tables.part(np.asarray(values, dtype=float)),)

@@ -123,21 +123,23 @@ class Sandwich:
         """The covariance (K, K), where the inverse of the information and the number of records are these."""
         return self.covariance.factor(n, self.groups(totals), self.K)[0] * (inverse @ self._meat(totals) @ inverse)
 
-    def slopes(self, totals: Array, inverse: Array, n: float) -> tuple[Array, Array, Array]:
-        """Derivatives of its diagonal: in the information (K, r) and in the meat (K, p), of their totals each, and in
-        the number of records (K,).
+    def slopes(self, totals: Array, inverse: Array, n: float, along: Array | None = None) -> tuple[Array, Array, Array]:
+        """Derivatives of its diagonal, or of the variances of combinations `along` (J, K) of the coefficients: in the
+        information (J, r) and in the meat (J, p), of their totals each, and in the number of records (J,).
         """
         rows, columns = self._triangle
         twice = np.where(rows == columns, 1.0, 2.0)  # totals off the diagonal stand in the matrix twice
         factor, change = self.covariance.factor(n, self.groups(totals), self.K)
         plain = inverse @ self._meat(totals) @ inverse
-        of_information = -factor * twice * (inverse[:, rows] * plain[:, columns] + inverse[:, columns] * plain[:, rows])
+        left, of = (inverse, plain) if along is None else (along @ inverse, along @ plain)
+        of_information = -factor * twice * (left[:, rows] * of[:, columns] + left[:, columns] * of[:, rows])
         if self.clusters:
-            scores = totals[self.place].reshape(self.clusters, self.K) @ inverse
-            of_meat = (2.0 * factor * scores.T[:, :, None] * inverse[:, None, :]).reshape(self.K, -1)
+            scores = totals[self.place].reshape(self.clusters, self.K) @ left.T
+            of_meat = (2.0 * factor * scores.T[:, :, None] * left[:, None, :]).reshape(len(left), -1)
         else:
-            of_meat = factor * twice * inverse[:, rows] * inverse[:, columns]
-        return of_information, of_meat, change * np.diag(plain)
+            of_meat = factor * twice * left[:, rows] * left[:, columns]
+        variance = np.diag(plain) if along is None else np.einsum("jk,jk->j", of, along)
+        return of_information, of_meat, change * variance
 
     def _meat(self, totals: Array) -> Array:
         found = totals[self.place]
