@@ -60,3 +60,11 @@ def test_a_pair_that_decides_a_coefficient_alone():
 def test_a_fit_that_leaves_nothing(decimals, certain):
     said = found(frame([30] * 5, noise=0.0), release=["coefficients", "residual_sd"], decimals=decimals)
     assert said["exact fit"].certain == certain and said["exact fit"].people == 150
+
+
+def test_a_response_that_all_of_a_group_have_is_an_exact_fit():
+    data = frame([30] * 5)
+    data["pay"] = data.groupby("firm")["pay"].transform("first")
+    said = found(data, release=["coefficients", "residual_sd"], decimals=6)
+    assert said["exact fit"].certain and said["exact fit"].people == 150
+    assert not found(data, release=["coefficients"], decimals=6)["exact fit"].certain

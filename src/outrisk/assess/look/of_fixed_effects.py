@@ -149,7 +149,7 @@ def _exact(output: FixedEffects, records: Grouped, left: NDArray[np.float64], ro
     """
     x, y = left[:, :-1], left[:, -1]
     residual = y - x @ np.linalg.lstsq(x, y, rcond=None)[0]
-    if not y.any() or np.abs(residual).max() > 1e-7 * np.abs(y).max():
+    if np.abs(residual).max() > 1e-7 * np.abs(y).max():
         return
     alike = np.unique(np.stack(list(records.groups), axis=1), axis=0, return_inverse=True)[1].ravel()
     together = np.bincount(alike)[alike] > 1
