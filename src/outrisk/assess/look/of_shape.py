@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from outrisk.appetite import Appetite
+from outrisk.assess.look.as_cells import known_of_cells
 from outrisk.assess.look.contributions import DOMINANCE, Cell, all_alike, cells_of, dominated
 from outrisk.assess.look.finding import Found, named, people, plural
-from outrisk.assess.look.known import Kind, Known
+from outrisk.assess.look.known import Kind
 from outrisk.assess.look.printed import Numbers
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Output
@@ -69,10 +70,8 @@ def _cells(output: Shape, numbers: Numbers, data: Microdata) -> Iterator[ToldCel
     low, high = output.publish(exact)
     ranges, own = of_cells(output, low, high)
     lacks = frozenset([output.value] if data.codebook[output.value].missing else [])
-    records = _by_cell(output, numbers.over(Kind(output.where, lacks), _ordered(output)))
-    total = _by_cell(
-        output, numbers.over(Kind(output.where, lacks, output.value, output.protection.top_code), _ordered(output))
-    )
+    records = known_of_cells(numbers, Kind(output.where, lacks), output.by)
+    total = known_of_cells(numbers, Kind(output.where, lacks, output.value, output.protection.top_code), output.by)
     place = {label: at for at, label in enumerate(output.cells.labels)}
     for cell in cells_of(output, data):
         at = place[cell.label]
@@ -80,20 +79,6 @@ def _cells(output: Shape, numbers: Numbers, data: Microdata) -> Iterator[ToldCel
         shares = {name: ends if np.isfinite(ends).all() else (np.nan, np.nan) for name, ends in shares.items()}
         n = max(1.0, float(own[0][at]), records[0][at]), min(float(own[1][at]), records[1][at])
         yield ToldCell(cell, at, shares, n, (float(total[0][at]), float(total[1][at])))
-
-
-def _ordered(output: Shape) -> list[str]:
-    return sorted(output.by, key=output.codebook.index)
-
-
-def _by_cell(output: Shape, known: Known | None) -> tuple[Array, Array]:
-    """What is known of the cells of an output, in their order."""
-    n = len(output.cells.labels)
-    if known is None:
-        return np.full(n, -np.inf), np.full(n, np.inf)
-    order = [known.by.index(name) for name in output.by]
-    low, high = (np.transpose(end, order).ravel() for end in (known.low, known.high))
-    return low, high
 
 
 def _largest(
