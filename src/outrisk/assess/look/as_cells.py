@@ -41,7 +41,7 @@ def known_of_cells(numbers: Numbers, kind: Kind, by: Sequence[str]) -> tuple[Arr
 def _made_of(
     codebook: Codebook, where: str, by: Sequence[str], other: str, known: Known
 ) -> Iterator[tuple[int, _Places]]:
-    """Cells by some variables of a subset, each with the cells of a table of another that together are it in any data."""
+    """Cells by some variables of a subset, each with those of a table of another that are it in any data, together."""
     try:
         subsets = [Subset(codebook, each, "") for each in (where, other)]
         named = {*by, *known.by, *(name for each in subsets for name in each.variables)}
