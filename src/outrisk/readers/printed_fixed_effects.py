@@ -103,8 +103,9 @@ def _of_fixest(text: str, place: str) -> Absorbed | None:
     if head[1] != "OLS":
         raise OutputError(f"{place}: it is fixest's {head[1]}, which is not known; feols (OLS) is")
     for what, way in _OTHERS_OF_FIXEST.items():
-        if line := re.search(rf"^{what}.*:\s*(.+?)\s*$", text, re.M):
-            raise OutputError(f"{place}: it is of {line[0].strip()}, {way}")
+        other = re.search(rf"^{what}.*:\s*(.+?)\s*$", text, re.M)
+        if other:
+            raise OutputError(f"{place}: it is of {other[0].strip()}, {way}")
     said = re.search(r"^Fixed-effects:\s*(.+?)\s*$", text, re.M)
     pairs = re.findall(r"([\w.^]+):\s*([\d,]*\d)", said[1]) if said else []
     found = Absorbed("fixest", tuple(one for one, _ in pairs), tuple(count for _, count in pairs), response=head[2])
