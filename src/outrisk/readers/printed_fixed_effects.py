@@ -113,8 +113,8 @@ def _of_fixest(text: str, place: str) -> Absorbed | None:
         number = re.search(rf"{name}:\s*{_NUMBER}", text)
         if number:
             found.single[part] = number[1]
-    part = re.search(r"^(?:Subset|Sample)\b.*?:\s*(.+?)\s*$", text, re.M)
-    found.subset = part[1] if part else ""
+    subset = re.search(r"^(?:Subset|Sample)\b.*?:\s*(.+?)\s*$", text, re.M)
+    found.subset = subset[1] if subset else ""
     n = re.search(r"^Observations:\s*([\d,]+)", text, re.M)
     found.single |= {"n": n[1]} if n else {}
     errors = re.search(r"^Standard-errors:\s*([\w-]+)(?:\s*\((.+?)\))?", text, re.M)
