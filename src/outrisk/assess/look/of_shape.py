@@ -74,8 +74,10 @@ def _cells(output: Shape, numbers: Numbers, data: Microdata) -> Iterator[ToldCel
     low, high = output.publish(exact)
     ranges, own = of_cells(output, low, high)
     lacks = frozenset([output.value] if data.codebook[output.value].missing else [])
-    records = known_of_cells(numbers, Kind(output.where, lacks), output.by)
-    total = known_of_cells(numbers, Kind(output.where, lacks, output.value, output.protection.top_code), output.by)
+    records = known_of_cells(numbers, Kind(output.where, lacks), output.by, data)
+    total = known_of_cells(
+        numbers, Kind(output.where, lacks, output.value, output.protection.top_code), output.by, data
+    )
     place = {label: at for at, label in enumerate(output.cells.labels)}
     for cell in cells_of(output, data):
         at = place[cell.label]
