@@ -251,6 +251,12 @@ def test_three_of_many_values_are_told_by_their_largest_first():
     assert told.who.tolist() == [0, 1, 2]
 
 
+def test_cells_of_many_records_are_looked_at():
+    values = [[40 + at % 9 for at in range(3000)], MANY, MANY]
+    found, _, _ = looked(values, MEANS | {"statistics": ["count", "mean"]}, SHAPE)
+    assert not certain(found)
+
+
 def test_what_counts_as_the_top_code_is_not_told():
     top = {"protection": {"top_code": 500}}
     share = SHAPE | top | {"statistics": ["cr1"], "decimals": 5}

@@ -276,7 +276,7 @@ def _one_answer(output: Shape, told: ToldCell, beside: Sequence[Beside]) -> bool
 
 def _below_largest(support: Array, n: int, total: Ends, largest: Array) -> Array | None:
     """The same sets as of `sets_with_sum` (b, n), by values that the largest may have (l,)."""
-    if n < 2 or len(largest) * float(len(support)) ** max(n - 2, 1) > _MOST:
+    if not 2 <= n <= _FEW or len(largest) * len(support) ** max(n - 2, 1) > _MOST:
         return None
     found, size = list[Array](), 0
     for last in largest:
