@@ -228,6 +228,8 @@ def test_shares_of_1_tell_that_the_others_have_nothing(statistics, few):
     assert sorted(told.who) == list(range(len(few), len(few) + 20))
     values[0][-1] = 1
     assert not [each for each in certain(looked(values, shape)[0]) if "has 0" in each.what]
+    values[0] = [*few[:-1], *([0] * 20)]  # any of the twenty may be the last of the K largest
+    assert not [each for each in certain(looked(values, shape)[0]) if "has 0" in each.what]
 
 
 def test_two_of_whom_the_larger_is_printed_are_told():

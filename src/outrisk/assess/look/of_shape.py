@@ -411,4 +411,5 @@ def _without(told: ToldCell, support: Array) -> int:
         for name, (low, _) in told.shares.items()
         if (name == "hhi" or name.startswith("cr")) and (1.0 - low) * total < support[1] * (1.0 - _SLACK)
     ]
-    return max(len(told.cell.values) - min(largest), 0) if largest else 0
+    some = int((told.cell.values > 0.0).sum())  # of fewer than K with a value, anybody may be the next
+    return len(told.cell.values) - some if some in largest else 0
