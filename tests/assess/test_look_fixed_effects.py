@@ -7,13 +7,15 @@ import pytest
 from outrisk.appetite import Appetite
 from outrisk.assess.look import look
 from outrisk.microdata import from_frame, infer_codebook
-from outrisk.outputs import RegressionEntry
+from outrisk.outputs import REGISTRY, RegressionEntry
+
+GIVEN = {"kind": "ols", "formula": "pay ~ age", "absorb": ["firm"], "release": ["coefficients", "n", "levels"]}
 
 
-def found(frame, **entry):
+def found(frame, beside=(), **entry):
     codebook = infer_codebook(frame)[0]
-    given = {"kind": "ols", "formula": "pay ~ age", "absorb": ["firm"], "release": ["coefficients", "n", "levels"]}
-    outputs = RegressionEntry(**(given | entry)).build(codebook, 1)
+    outputs = RegressionEntry(**(GIVEN | entry)).build(codebook, 1)
+    outputs += [one for at, each in enumerate(beside, 2) for one in REGISTRY[each["kind"]](**each).build(codebook, at)]
     return {each.rule: each for each in look(outputs, from_frame(frame, codebook), Appetite())}
 
 
@@ -60,3 +62,40 @@ def test_a_pair_that_decides_a_coefficient_alone():
 def test_a_fit_that_leaves_nothing(decimals, certain):
     said = found(frame([30] * 5, noise=0.0), release=["coefficients", "residual_sd"], decimals=decimals)
     assert said["exact fit"].certain == certain and said["exact fit"].people == 150
+
+
+def test_a_response_that_all_of_a_group_have_is_an_exact_fit():
+    data = frame([30] * 5)
+    data["pay"] = data.groupby("firm")["pay"].transform("first")
+    said = found(data, release=["coefficients", "residual_sd"], decimals=6)
+    assert said["exact fit"].certain and said["exact fit"].people == 150
+    assert not found(data, release=["coefficients"], decimals=6)["exact fit"].certain
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        GIVEN | {"program": "areg", "name": "all"},
+        {"kind": "magnitudes", "value": "pay", "statistics": ["count", "mean", "sd"], "name": "all"},
+    ],
+)
+def test_who_is_left_out_as_a_singleton_beside_an_output_that_has_them(other):
+    data = frame([40] * 6 + [1])
+    said = found(data, [other], program="areg", singletons="drop")
+    told = said["difference of outputs"]
+    assert (told.people, told.who.tolist(), told.certain) == (1, [240], False) and told.output == "all minus ols 1"
+    assert "difference of outputs" not in found(data, [other], program="areg", singletons="keep")
+    assert "difference of outputs" not in found(frame([40] * 6), [other], singletons="drop")
+
+
+def test_who_is_alone_once_others_are_left_out():
+    rng = np.random.default_rng(1)
+    year = [2000, 2001, *rng.integers(2001, 2004, 60)]
+    data = pd.DataFrame({"firm": ["a", "a", *"bcd" * 20], "year": year, "age": rng.integers(20, 60, 62)})
+    data["pay"] = rng.integers(0, 50, 62)
+    codebook = infer_codebook(data)[0]
+    (output,) = RegressionEntry(**(GIVEN | {"absorb": ["firm", "year"]})).build(codebook, 1)
+    told = [each for each in look([output], from_frame(data, codebook), Appetite()) if "of one" in each.rule]
+    assert [each.who.tolist() for each in told] == [[0], [1]]
+    numbers = output.refit(from_frame(data.assign(pay=[0, 49, *data["pay"][2:]]), codebook))
+    assert np.allclose(numbers[0], output.refit(from_frame(data, codebook))[0])  # neither bears on the coefficient

@@ -185,3 +185,86 @@ def test_sets_with_a_sum_are_all_of_them():
         assert sorted(map(tuple, found)) == sorted(every)
     assert sets_with_sum(np.arange(5000.0), 3, (0, 9)) is None
     assert sets_with_sum(np.arange(9.0), 5_000, (0, 9)) is None  # whose number is none that a float can be
+
+
+@pytest.mark.parametrize("other", [{"by": [], "where": "sector == 'a'"}, {"by": ["sector"], "where": "sector != 'c'"}])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_total_of_the_same_people_by_another_subset(other, swapped):
+    values = [[900, *MANY], MANY, MANY[:50]]
+    share = SHAPE | {"statistics": ["cr1"], "decimals": 5}
+    entries = [MEANS, share | other] if swapped else [MEANS | other, share]
+    found, _, _ = looked(values, *entries)
+    (told,) = [each for each in certain(found) if "share of a total" in each.what]
+    assert 0 in told.who
+
+
+@pytest.mark.parametrize("statistic", ["hhi", "cr1", "gini", "cv"])
+def test_an_undefined_share_tells_that_all_have_nothing(statistic):
+    found, outputs, codes = looked([[0] * 14, MANY, MANY], SHAPE | {"statistics": ["count", statistic]})
+    (told,) = certain(found)
+    assert told.rule == "same answer" and told.who.tolist() == list(range(14))
+    changed = codes.copy()
+    changed[3, 1] = 1
+    assert not np.array_equal(printed(outputs, codes), printed(outputs, changed), equal_nan=True)
+
+
+@pytest.mark.parametrize(("statistics", "decimals"), [(["hhi"], 10), (["cr4"], 6), (["gini"], 6), (["cv"], 6)])
+def test_all_alike_is_told_by_each_number_that_shows_it(statistics, decimals):
+    shape = SHAPE | {"statistics": ["count", *statistics], "decimals": decimals}
+    values = [[50] * 20, MANY, MANY]
+    (told,) = [each for each in certain(looked(values, MEANS, shape)[0]) if each.rule == "same answer"]
+    assert told.who.tolist() == list(range(20)) and "everybody has the same value" in told.what
+    (of_one,) = certain(looked(values, shape)[0])  # of which nobody knows the value
+    assert of_one.who.tolist() == list(range(20)) and "who knows one of them knows the others" in of_one.what
+    coarse = shape | {"decimals": 2}
+    assert not [each for each in certain(looked(values, MEANS, coarse)[0]) if each.rule == "same answer"]
+
+
+@pytest.mark.parametrize(("statistics", "few"), [(["hhi"], [900]), (["cr1"], [900]), (["cr4"], [500, 400, 30, 20])])
+def test_shares_of_1_tell_that_the_others_have_nothing(statistics, few):
+    values = [[*few, *([0] * 20)], MANY, MANY]
+    shape = SHAPE | {"statistics": ["count", *statistics], "decimals": 5}
+    (told,) = [each for each in certain(looked(values, shape)[0]) if "has 0" in each.what]
+    assert sorted(told.who) == list(range(len(few), len(few) + 20))
+    values[0][-1] = 1
+    assert not [each for each in certain(looked(values, shape)[0]) if "has 0" in each.what]
+    values[0] = [*few[:-1], *([0] * 20)]  # any of the twenty may be the last of the K largest
+    assert not [each for each in certain(looked(values, shape)[0]) if "has 0" in each.what]
+
+
+def test_two_of_whom_the_larger_is_printed_are_told():
+    largest = {"kind": "quantiles", "value": "sales", "by": ["sector"], "quantiles": [1.0]}
+    shape = SHAPE | {"statistics": ["count", "cr1"], "decimals": 6}
+    found, _, _ = looked([[500, 400], MANY, MANY], shape, largest)
+    (told,) = [each for each in certain(found) if each.rule == "same answer"]
+    assert told.who.tolist() == [0, 1]
+
+
+def test_three_of_many_values_are_told_by_their_largest_first():
+    codebook = Codebook((CODEBOOK["sector"], Variable("sales", "integer", tuple(range(20001)))))
+    rows = [(at, each) for at, sales in enumerate([[9000, 6000, 500], MANY, MANY]) for each in sales]
+    outputs = [
+        one
+        for at, each in enumerate([MEANS, SHAPE | {"statistics": ["hhi", "cr1"], "decimals": 8}], 1)
+        for one in REGISTRY[each["kind"]](**each).build(codebook, at)
+    ]
+    found = look(outputs, Microdata(codebook, np.array(rows, dtype=np.uint16)), Appetite())
+    (told,) = [each for each in certain(found) if "one set of values" in each.what]
+    assert told.who.tolist() == [0, 1, 2]
+
+
+def test_cells_of_many_records_are_looked_at():
+    values = [[40 + at % 9 for at in range(3000)], MANY, MANY]
+    found, _, _ = looked(values, MEANS | {"statistics": ["count", "mean"]}, SHAPE)
+    assert not certain(found)
+
+
+def test_what_counts_as_the_top_code_is_not_told():
+    top = {"protection": {"top_code": 500}}
+    share = SHAPE | top | {"statistics": ["cr1"], "decimals": 5}
+    found, _, _ = looked([[900, *MANY], MANY, MANY], MEANS | top, share)
+    assert not any(0 in each.who for each in certain(found))
+    found, _, _ = looked([[900, 3], MANY, MANY], MEANS | top, share)
+    assert [each.who.tolist() for each in certain(found) if each.rule == "same answer"] == [[1]]
+    found, _, _ = looked([[900] * 20, MANY, MANY], MEANS | top, share | {"statistics": ["gini"]})
+    assert [each.certain for each in found if each.rule == "same answer"] == [False]

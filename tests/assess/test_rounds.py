@@ -55,6 +55,7 @@ def level_of(low, difference, high, error=0.01, share=0.5, runs=5):
         (level_of(-0.04, 0.0, 0.06, share=0.1), True),  # 5 % of an error are the search's
         (level_of(-0.04, 0.0, 0.06, share=0.4), False),  # 23 %
         (level_of(-0.04, 0.0, 0.06, share=0.0, runs=1), False),  # nothing is known of the search's chance
+        (level_of(-0.04, 0.0, 0.06, share=1.0 + 1e-15), False),  # all of it, but for rounding
         (level_of(math.nan, math.nan, math.nan, error=math.nan, share=math.nan), False),
     ],
 )

@@ -264,3 +264,22 @@ def test_groups_that_all_have_one_record():
     output, records = built(data, absorb=["region"], singletons="drop")
     with pytest.raises(OutputError, match="every group of region has one record"):
         output.refit(records)
+
+
+def test_a_response_that_all_of_a_group_have_leaves_what_is_undefined_undefined():
+    data = frame()
+    data["y"] = data.groupby("region")["y"].transform("first") / 3
+    output, records = built(data, absorb=["region"])
+    found = numbers_of(output, records)
+    assert found["x"] == 0.0 and found["root of the mean squared residual"] == 0.0 and found["R2"] == 1.0
+    assert np.isnan([found["within R2"], found["F"], found["x: p-value"]]).all()
+
+
+@pytest.mark.parametrize("more", [{"covariance": "CR1S", "cluster": "a"}, {"covariance": "HC1"}])
+def test_errors_that_are_not_defined_are_nan(more):
+    """One cluster, or as many parameters as records."""
+    data = pd.DataFrame({"region": list("rrss"), "a": ["a"] * 4, "x": [1, 3, 2, 5], "y": [1, 2, 4, 3]})
+    data = data.iloc[:3] if "HC1" in more.values() else data
+    output, records = built(data, formula="y ~ x", absorb=["region"], **more)
+    found = numbers_of(output, records)
+    assert np.isnan([found["x: standard error"], found["F"]]).all() and np.isfinite(found["x"])

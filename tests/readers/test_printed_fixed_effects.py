@@ -89,3 +89,38 @@ def test_what_is_printed_and_not_assessed_is_said(caplog):
 def test_what_cannot_be_read_is_refused(entry, name, says):
     with pytest.raises(OutputError, match=says):
         given({"formula": "invest ~ value + capital", "values": name, **entry})
+
+
+@pytest.mark.parametrize(
+    ("name", "above", "line", "says"),
+    [
+        (
+            "fixest.txt",
+            "Observations",
+            "Weights: w\n",
+            "it is of Weights: w, and weights with fixed effects are not known",
+        ),
+        ("fixest.txt", "Observations", "Offset: w\n", "it is of Offset: w, which is not known"),
+        ("fixest.txt", "Standard-errors", "Varying slopes: value (firm: 10)\n", "write them as terms of the formula"),
+        (
+            "fixest.txt",
+            "Observations",
+            "Subset: year > 1940\n",
+            "the table is of a subset, year > 1940, the output is of",
+        ),
+        ("fixest.txt", "Observations", "Sample (year): 1941\n", "the table is of a subset, 1941, the output is of all"),
+        ("plm.txt", "Call:", "Instrumental variable estimation\n\n", "it is of instrumental variables"),
+        (
+            "stata_areg.log",
+            "Linear regression",
+            ". areg invest value capital if year > 1940, absorb(firm)\n\n",
+            "the table is of a subset, year > 1940, the output is of all records",
+        ),
+    ],
+)
+def test_a_print_of_another_model_is_not_taken_for_one_of_all_records(name, above, line, says, tmp_path):
+    text = (PRINTED / name).read_text()
+    (tmp_path / name).write_text(text.replace(above, line + above, 1))
+    with pytest.raises(OutputError) as error:
+        given({"formula": "invest ~ value + capital", "values": str(tmp_path / name)})
+    assert says in str(error.value)

@@ -85,6 +85,7 @@ def test_a_group_that_is_not_there_holds_nobody_and_an_empty_cell_is_withheld(tm
         ("sex,%,90% CI\nf,13,2-30\nm,40,3-70\n", {"level": 0.95}, "'level' is 0.95 in the study and 0.9 in the table"),
         ("sex,%\nf,13\nm,40\n", {"statistics": "n"}, "the table has no n; it has proportion"),
         ("sex,%,percent\nf,13,1\nm,40,1\n", {}, "several columns are of a proportion; keep one"),
+        ("sex,%\nf,13\nm,40\n", {"by": ()}, "table.csv: the table has several rows; say with 'by' which variables"),
     ],
 )
 def test_tables_that_cannot_be_read(tmp_path, text, entry, message):

@@ -70,6 +70,19 @@ def arrange(
     return Arranged(tuple(by), texts, signs.comma(cells, counts, place, spread))
 
 
+def of_all(table: CellTable, signs: Signs, place: str, counts: Sequence[str] = ()) -> Arranged:
+    """The cells of a table of one row, of all records; OutputError where it has several."""
+    texts: dict[str, dict[Key, str]] = {}
+    for cell in table.cells:
+        if () in texts.setdefault(cell.statistic, {}):
+            raise OutputError(
+                f"{place}: the table has several rows; say with 'by' which variables they are by, or keep that of all"
+            )
+        texts[cell.statistic][()] = cell.text
+    cells = {name: {f"the {name}": each[()]} for name, each in texts.items()}
+    return Arranged((), texts, signs.comma(cells, counts, place))
+
+
 def _by_names(table: CellTable, by: Sequence[str], codebook: Codebook) -> CellTable:
     """The table whose axes are called as the variables of `by` that have their label."""
     called = {codebook[name].label.casefold(): name for name in by if name in codebook and codebook[name].label}

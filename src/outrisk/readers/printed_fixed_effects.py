@@ -33,14 +33,19 @@ _UNREAD = {  # what a log says of a model and no output has, by a pattern
     "the least, mean and largest number of records per group": r"Obs per group:",
     "the F test of the fixed effects": r"F test (?:of absorbed|that all u_i)|\| +F\([\d, ]+\) *=.*categories",
 }
+_OTHERS_OF_FIXEST = {  # lines of models that are others, and what to do
+    "Weights": "and weights with fixed effects are not known; fit it without them",
+    "Offset": "which is not known; fit it without it",
+    "Varying slopes": "which are not known; write them as terms of the formula",
+}
 _ROBUST: dict[str, Estimator] = {"iid": "", "heteroskedasticity-robust": "HC1", "clustered": "CR1S"}
 
 
 @dataclass
 class Absorbed:
     """What a print says: the program, the variables that are absorbed (none where it names none) and how many levels
-    each has, texts of other numbers by part, and what else is printed, in words. robust, covariance, cluster: as of
-    `Coefficients`.
+    each has, texts of other numbers by part, and what else is printed, in words. robust, covariance, cluster,
+    response, subset: as of `Coefficients`.
     """
 
     program: Program
@@ -52,6 +57,7 @@ class Absorbed:
     covariance: Estimator = ""
     cluster: str = ""
     response: str = ""
+    subset: str = ""
 
 
 def of_stata(text: str, place: str) -> Absorbed | None:
@@ -96,6 +102,10 @@ def _of_fixest(text: str, place: str) -> Absorbed | None:
     assert head is not None
     if head[1] != "OLS":
         raise OutputError(f"{place}: it is fixest's {head[1]}, which is not known; feols (OLS) is")
+    for what, way in _OTHERS_OF_FIXEST.items():
+        other = re.search(rf"^{what}.*:\s*(.+?)\s*$", text, re.M)
+        if other:
+            raise OutputError(f"{place}: it is of {other[0].strip()}, {way}")
     said = re.search(r"^Fixed-effects:\s*(.+?)\s*$", text, re.M)
     pairs = re.findall(r"([\w.^]+):\s*([\d,]*\d)", said[1]) if said else []
     found = Absorbed("fixest", tuple(one for one, _ in pairs), tuple(count for _, count in pairs), response=head[2])
@@ -103,6 +113,8 @@ def _of_fixest(text: str, place: str) -> Absorbed | None:
         number = re.search(rf"{name}:\s*{_NUMBER}", text)
         if number:
             found.single[part] = number[1]
+    subset = re.search(r"^(?:Subset|Sample)\b.*?:\s*(.+?)\s*$", text, re.M)
+    found.subset = subset[1] if subset else ""
     n = re.search(r"^Observations:\s*([\d,]+)", text, re.M)
     found.single |= {"n": n[1]} if n else {}
     errors = re.search(r"^Standard-errors:\s*([\w-]+)(?:\s*\((.+?)\))?", text, re.M)
@@ -120,6 +132,8 @@ def _of_plm(text: str, place: str) -> Absorbed:
     head = re.search(r"^(Oneway|Twoways)\s*(?:\((\w+)\))?\s*effects?\s+(.+?)\s*(?:Model)?\s*$", text, re.M)
     if head is None or head[3] != "Within":
         raise OutputError(f"{place}: it is plm's {head[3] if head else 'model'}, which is not known; 'within' is")
+    if re.search(r"^Instrumental variable estimation", text, re.M):
+        raise OutputError(f"{place}: it is of instrumental variables, which are not known; fit it without them")
     call = " ".join(text.partition("Call:")[2].partition("Panel:")[0].split())
     index = re.search(r"index\s*=\s*c\(([^)]*)\)", call)
     named = re.findall(r"[\w.]+", index[1]) if index else []

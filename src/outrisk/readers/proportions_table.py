@@ -17,9 +17,8 @@ from outrisk.outputs.smooth.proportions import Proportions, ProportionsEntry, St
 from outrisk.outputs.smooth.proportions_told import by_group
 from outrisk.outputs.tables.counted import TOTAL
 from outrisk.outputs.tables.person_time import ENDS
-from outrisk.readers.arranged_cells import Arranged, Key, arrange, number_of, words
+from outrisk.readers.arranged_cells import Arranged, Key, arrange, number_of, of_all, words
 from outrisk.readers.cross_statistics import decimals_shown
-from outrisk.readers.decimal_signs import Signs
 from outrisk.readers.printed_number import Printed, as_given, is_undefined
 from outrisk.readers.rates_columns import STATISTICS, apart
 from outrisk.readers.remarks import remark
@@ -46,7 +45,11 @@ def entries_of_proportions(source: Source, entry: ProportionsEntry, codebook: Co
     output = entry.model_copy(update={"values": None}).build(codebook, 1)[0]
     by = (*entry.by, entry.event) if len(output.counted) > 1 else tuple(entry.by)
     table, said = _cells(source.grid, by, codebook, place)
-    arranged = arrange(table, by, codebook, source.signs, place, _COUNTS) if by else _of_all(table, source.signs, place)
+    arranged = (
+        arrange(table, by, codebook, source.signs, place, _COUNTS)
+        if by
+        else of_all(table, source.signs, place, _COUNTS)
+    )
     numbers = {
         name: {key: number_of(text, arranged, words(by, key), place, name in _COUNTS) for key, text in texts.items()}
         for name, texts in arranged.texts.items()
@@ -119,15 +122,6 @@ def _statistic(cell: str) -> str:
     if text.startswith("%") and _NAMES.get(bare) == "limits":  # a percentage with its limits behind
         return "proportion"
     return _NAMES.get(text, _NAMES.get(bare, ""))
-
-
-def _of_all(table: CellTable, signs: Signs, place: str) -> Arranged:
-    """A table of one group."""
-    texts: dict[str, dict[Key, str]] = {}
-    for cell in table.cells:
-        texts.setdefault(cell.statistic, {}).setdefault((), cell.text)
-    cells = {name: {f"the {name}": each[()]} for name, each in texts.items()}
-    return Arranged((), texts, signs.comma(cells, _COUNTS, place))
 
 
 def _statistics(texts: Mapping[str, Any], entry: ProportionsEntry, place: str) -> tuple[Statistic, ...]:

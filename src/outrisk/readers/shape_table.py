@@ -12,9 +12,8 @@ from outrisk.outputs.base import Entry
 from outrisk.outputs.smooth.shape import ShapeEntry
 from outrisk.outputs.tables.counted import TOTAL
 from outrisk.outputs.tables.protection import Protection
-from outrisk.readers.arranged_cells import Arranged, Key, arrange, given_count, number_of, words
+from outrisk.readers.arranged_cells import Arranged, Key, arrange, given_count, number_of, of_all, words
 from outrisk.readers.cross_statistics import decimals_shown
-from outrisk.readers.decimal_signs import Signs
 from outrisk.readers.printed_number import Printed, as_given, is_undefined
 from outrisk.readers.remarks import remark
 from outrisk.readers.source import Grid, Source
@@ -31,7 +30,9 @@ _CALLED = {
 _NAMES = {name: statistic for statistic, names in _CALLED.items() for name in names.split("; ")}
 _SHARE = re.compile(r"(?:cr|c|top|share of (?:the )?(?:top|largest)|concentration ratio) ?([1-9]\d{0,3})(?: share)?")
 _PERCENT = re.compile(r"%|\bpercent|\bpct\b")
+_OF_PEOPLE = re.compile(r"\b(?:top|largest)[ _]?\d+ ?(?:%|percent|pct)")  # of a tenth of all, and not of ten of them
 _WHOLE = 1.0 + 1e-9
+_MOST_CV = 5.0  # a coefficient of variation from which it may be a percentage
 _COUNTS = ("count",)
 _Numbers = Mapping[str, Mapping[Key, Printed | None]]
 
@@ -42,12 +43,17 @@ def entries_of_shape(source: Source, entry: ShapeEntry, codebook: Codebook, plac
     """
     by = tuple(entry.by)
     table, heads = _cells(source.grid, by, codebook, place)
-    arranged = arrange(table, by, codebook, source.signs, place, _COUNTS) if by else _of_all(table, source.signs, place)
+    arranged = (
+        arrange(table, by, codebook, source.signs, place, _COUNTS)
+        if by
+        else of_all(table, source.signs, place, _COUNTS)
+    )
     numbers = {
         name: {key: number_of(text, arranged, words(by, key), place, name in _COUNTS) for key, text in texts.items()}
         for name, texts in arranged.texts.items()
     }
     statistics = _statistics(numbers, entry, place)
+    _check_moments(statistics, heads, entry, place)
     changes: dict[str, Any] = {"values": None, "statistics": statistics} | _scales(numbers, heads, entry, place)
     if heads.get("kurtosis", "").startswith("excess") and "excess" not in entry.model_fields_set:
         changes["excess"] = True
@@ -64,6 +70,8 @@ def entries_of_shape(source: Source, entry: ShapeEntry, codebook: Codebook, plac
 
 
 def _statistic(cell: str) -> str:
+    if _OF_PEOPLE.search(cell.casefold()):
+        return ""
     text = _PERCENT.sub(" ", cell.casefold())
     text = " ".join(re.sub(r"[_\-\s.()\[\],:]+", " ", text).split())
     share = _SHARE.fullmatch(text)
@@ -102,17 +110,6 @@ def _cells(grid: Grid, by: Sequence[str], codebook: Codebook, place: str) -> tup
     return CellTable(tuple(by), tuple(cells)), heads
 
 
-def _of_all(table: CellTable, signs: Signs, place: str) -> Arranged:
-    """A table of one row, of all records."""
-    texts: dict[str, dict[Key, str]] = {}
-    for cell in table.cells:
-        if () in texts.setdefault(cell.statistic, {}):
-            raise OutputError("the table has several rows; say with 'by' which variables they are by")
-        texts[cell.statistic][()] = cell.text
-    cells = {name: {f"the {name}": each[()]} for name, each in texts.items()}
-    return Arranged((), texts, signs.comma(cells, _COUNTS, place))
-
-
 def _statistics(numbers: _Numbers, entry: ShapeEntry, place: str) -> tuple[str, ...]:
     """The statistics of the table, or those of them that the entry says."""
     if "statistics" not in entry.model_fields_set:
@@ -124,6 +121,18 @@ def _statistics(numbers: _Numbers, entry: ShapeEntry, place: str) -> tuple[str, 
     if gone:
         remark(place, f"columns of {', '.join(gone)} are none of its statistics and are left out")
     return entry.statistics
+
+
+def _check_moments(statistics: Sequence[str], heads: Mapping[str, str], entry: ShapeEntry, place: str) -> None:
+    """OutputError where the study does not say which skewness and kurtosis they are, or contradicts a head."""
+    some = [each for each in ("skewness", "kurtosis") if each in statistics]
+    if some and "moments" not in entry.model_fields_set:
+        raise OutputError(
+            f"{place}: programs compute {' and '.join(some)} in three ways; say with 'moments' which: population "
+            "(Stata, scipy), sample (R's e1071 and psych, Minitab) or adjusted (SPSS, SAS, pandas, Excel)"
+        )
+    if "kurtosis" in some and heads["kurtosis"].startswith("excess") and entry.excess is False:
+        raise OutputError(f"{place}: its kurtosis is called {heads['kurtosis']}, 'excess' is false; correct it")
 
 
 def _scales(numbers: _Numbers, heads: Mapping[str, str], entry: ShapeEntry, place: str) -> dict[str, bool]:
@@ -145,6 +154,8 @@ def _scales(numbers: _Numbers, heads: Mapping[str, str], entry: ShapeEntry, plac
             )
         if bounded and signed[bounded[0]]:
             found["percent"] = True
+        if "cv" in shares and not signed["cv"] and ("percent" in found or largest["cv"] > _MOST_CV):
+            raise OutputError(f"{place}: its cv may be a share of the mean or a percentage; say 'percent', or CV (%)")
     if "hhi" in numbers and "points" not in entry.model_fields_set and largest["hhi"] > _WHOLE:
         found["points"] = True
     return found

@@ -46,6 +46,10 @@ _UNREAD = {  # what a log says of a model and no output has, by a pattern
     "deviance and Pearson's chi-squared": r"\(1/df\) Pearson",
     "the time at risk": r"Time at risk\s*=",
 }
+_IF = (  # of the command, where the log has it, whom it is of
+    r"^\s*\. (?:\w+(?:,[^:\n]*)?: *)?(?:reg\w*|areg|xtreg|logi\w+|o?probit|poisson|[mno]\w*logit|nbreg|stcox)\b"
+    r"[^\n]*?\bif\b([^,\n]+)"
+)
 
 
 def recognises(source: Source) -> bool:
@@ -99,6 +103,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     if absorbed:
         kind, single, unread = "ols", single | absorbed.single, [*unread, *absorbed.unread]
         unread = [each for each in unread if each != "the F test, which is robust"]
+    called = re.findall(_IF, "\n".join(lines[: heads[0]]), re.M)
     clusters = re.findall(r"adjusted for\s+(?:[\d,]+\s+clusters\s+in|clustering\s+on)\s+(\w+)", text)
     return Coefficients(
         tuple(rows),
@@ -110,6 +115,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         level=float(level[1]) / 100 if level else 0.95,
         kind=kind,
         response="" if kind == "cox" else lines[heads[0]].partition("|")[0].strip(),
+        subset=called[-1].strip() if called else "",
         robust=robust,
         covariance="robust" if robust == "robust" else "",
         clustered="adjusted for" in text,

@@ -21,7 +21,7 @@ from outrisk.assess.look.of_bands import bands_subtracted
 from outrisk.assess.look.of_conditions import conditions_told
 from outrisk.assess.look.of_correlations import of_correlations
 from outrisk.assess.look.of_crossed import crossed_told
-from outrisk.assess.look.of_fixed_effects import of_fixed_effects
+from outrisk.assess.look.of_fixed_effects import of_fixed_effects, without_singletons
 from outrisk.assess.look.of_margins import of_margins
 from outrisk.assess.look.of_proportions import of_proportions
 from outrisk.assess.look.of_rates import of_rates
@@ -96,6 +96,7 @@ def look(
     parts = as_subsets(outputs, original.codebook, rules)
     beside = beside_statistics(Numbers.of([*outputs, *parts], original) if parts else numbers, outputs, original)
     found += subtracted([*outputs, *parts], original, appetite, target, inside, beside)
+    found += without_singletons(outputs, original, appetite)
     found += sums_subtracted(numbers, original, appetite, target, inside)
     found += unsaid(bands_subtracted(numbers, rules, original, appetite, target, inside), found)
     found += not_printed(outputs, original, appetite, target, inside)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,10 @@ from outrisk.outputs.base import Output
 from outrisk.outputs.regression.absorbed_fit import NOTHING, Grouped, within
 from outrisk.outputs.regression.fixed_effects import FixedEffects
 from outrisk.outputs.regression.programs import counted as parameters
-from outrisk.outputs.regression.programs import parts_of
+from outrisk.outputs.regression.programs import not_single, parts_of
+from outrisk.outputs.tables.magnitudes import Magnitudes
 from outrisk.problem.released import half_digit
+from outrisk.records.schema import MINUS
 
 _FULL = 0.999  # leverage from which a fit passes through a record's own value
 
@@ -39,6 +42,45 @@ def of_fixed_effects(output: Output, data: Microdata, appetite: Appetite, target
     yield from _behind(output, left[:, :-1], rows, data, appetite)
     yield from _alone(output, records, left[:, :-1], rows, data)
     yield from _exact(output, records, left, rows)
+
+
+def without_singletons(outputs: Sequence[Output], data: Microdata, appetite: Appetite) -> Iterator[Found]:
+    """Regressions that leave out groups of one record beside outputs of the same response that have them."""
+    for output in outputs:
+        if not isinstance(output, FixedEffects) or not output.drops:
+            continue
+        whole = [each for each in outputs if _has_all(each, output)]
+        try:
+            gone = np.setdiff1d(_rows(replace(output, singletons="keep"), data), _rows(output, data))
+        except OutputError:
+            continue
+        number, levels = data.people(gone), " or ".join(output.absorb)
+        if whole and 0 < number < appetite.safe_threshold:
+            yield Found.of(
+                "difference of outputs",
+                False,
+                f"{whole[0].name}{MINUS}{output.name}",
+                1,
+                gone,
+                f"“{output.name}” leaves out {plural(len(gone), 'record')}, alone at a level of {levels}, and "
+                f"“{whole[0].name}” does not: R2, or means and standard deviations, of both tell how far from the mean "
+                f"{output.response} of {'it' if len(gone) == 1 else 'them'} is.",
+                "",
+                "Release only one of the two, or compute both on the same records.",
+            )
+
+
+def _has_all(each: Output, output: FixedEffects) -> bool:
+    """Whether an output is of the same records and the response of another, its singletons among them."""
+    if each.where != output.where:
+        return False
+    if isinstance(each, FixedEffects):
+        return each.response == output.response and not each.drops
+    return isinstance(each, Magnitudes) and each.value == output.response and not each.by and not each.weight
+
+
+def _rows(output: FixedEffects, data: Microdata) -> Rows:
+    return output.records(data)[1].index.to_numpy()
 
 
 def _degrees(
@@ -67,10 +109,12 @@ def _of_groups(
 ) -> Iterator[Found]:
     """Groups of one record, which are fitted exactly, and numbers that tell that groups are small."""
     printed = {"n", "levels"} <= set(output.release.parts)
+    alone = np.zeros(len(rows), dtype=np.bool_)
     for name, groups in zip(output.absorb, records.groups, strict=True):
         sizes = np.bincount(groups)
         single, levels = sizes[groups] == 1, int((sizes > 0).sum())
         mean = len(rows) / levels
+        alone |= single
         if single.any():
             told = max(2 * levels - len(rows), 0) if printed else 0
             says = f" The numbers of records and of levels tell that there are {told:,} or more." if told else ""
@@ -98,6 +142,19 @@ def _of_groups(
                 "",
                 f"Print no fixed effect of {name}, and no table by it beside this regression.",
             )
+    more = ~not_single(records.groups) & ~alone
+    if more.any():
+        yield Found.of(
+            "groups of one record",
+            False,
+            output.name,
+            int(more.sum()),
+            rows[more],
+            f"{plural(int(more.sum()), 'record')} more {'is' if more.sum() == 1 else 'are'} fitted exactly: the others "
+            f"of a level of {' or '.join(output.absorb)} are alone at one of another variable.",
+            "",
+            "Drop them (singletons: drop), and print no fixed effect of theirs.",
+        )
 
 
 def _behind(
@@ -149,7 +206,7 @@ def _exact(output: FixedEffects, records: Grouped, left: NDArray[np.float64], ro
     """
     x, y = left[:, :-1], left[:, -1]
     residual = y - x @ np.linalg.lstsq(x, y, rcond=None)[0]
-    if not y.any() or np.abs(residual).max() > 1e-7 * np.abs(y).max():
+    if np.abs(residual).max() > 1e-7 * np.abs(y).max():
         return
     alike = np.unique(np.stack(list(records.groups), axis=1), axis=0, return_inverse=True)[1].ravel()
     together = np.bincount(alike)[alike] > 1

@@ -10,21 +10,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from outrisk.appetite import Appetite
+from outrisk.assess.look.as_cells import known_of_cells
 from outrisk.assess.look.contributions import DOMINANCE, Cell, all_alike, cells_of, dominated
-from outrisk.assess.look.finding import Found, named, people, plural
-from outrisk.assess.look.known import Kind, Known
+from outrisk.assess.look.finding import Found, Rows, named, people, plural
+from outrisk.assess.look.known import Kind
 from outrisk.assess.look.printed import Numbers
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Output
 from outrisk.outputs.smooth.shape import Shape
+from outrisk.outputs.smooth.shape_by_records import fewest_of
 from outrisk.outputs.smooth.shape_checks import of_cells
 from outrisk.outputs.tables.magnitudes import Magnitudes
 from outrisk.outputs.tables.quantiles import Quantiles
 from outrisk.problem.released import ROUNDING, half_digit
 
 _MOST = 4_000_000  # values of all but one record of a cell that are tried
+_MOST_FREELY = 600_000  # of these where their sum is not known
 _FEW = 12  # records of a cell whose sets of values are tried at most
 _SLACK = 1e-9
 _ADVICE = "Withhold these cells (and the total, or a second cell of the row), or merge them with others."
@@ -55,6 +59,7 @@ def shapes_told(outputs: Sequence[Output], numbers: Numbers, data: Microdata, ap
             cells = list(_cells(output, numbers, data))
             yield from _few(output, cells, outputs, data)
             yield from _alike(output, cells, data)
+            yield from _of_nothing(output, cells, data)
             if any(each not in ("skewness", "kurtosis", "cv") for each in output.shown):
                 told = list(_largest(output, cells, data, appetite))
                 yield from (found for found, _ in told)
@@ -69,9 +74,9 @@ def _cells(output: Shape, numbers: Numbers, data: Microdata) -> Iterator[ToldCel
     low, high = output.publish(exact)
     ranges, own = of_cells(output, low, high)
     lacks = frozenset([output.value] if data.codebook[output.value].missing else [])
-    records = _by_cell(output, numbers.over(Kind(output.where, lacks), _ordered(output)))
-    total = _by_cell(
-        output, numbers.over(Kind(output.where, lacks, output.value, output.protection.top_code), _ordered(output))
+    records = known_of_cells(numbers, Kind(output.where, lacks), output.by, data)
+    total = known_of_cells(
+        numbers, Kind(output.where, lacks, output.value, output.protection.top_code), output.by, data
     )
     place = {label: at for at, label in enumerate(output.cells.labels)}
     for cell in cells_of(output, data):
@@ -80,20 +85,6 @@ def _cells(output: Shape, numbers: Numbers, data: Microdata) -> Iterator[ToldCel
         shares = {name: ends if np.isfinite(ends).all() else (np.nan, np.nan) for name, ends in shares.items()}
         n = max(1.0, float(own[0][at]), records[0][at]), min(float(own[1][at]), records[1][at])
         yield ToldCell(cell, at, shares, n, (float(total[0][at]), float(total[1][at])))
-
-
-def _ordered(output: Shape) -> list[str]:
-    return sorted(output.by, key=output.codebook.index)
-
-
-def _by_cell(output: Shape, known: Known | None) -> tuple[Array, Array]:
-    """What is known of the cells of an output, in their order."""
-    n = len(output.cells.labels)
-    if known is None:
-        return np.full(n, -np.inf), np.full(n, np.inf)
-    order = [known.by.index(name) for name in output.by]
-    low, high = (np.transpose(end, order).ravel() for end in (known.low, known.high))
-    return low, high
 
 
 def _largest(
@@ -108,7 +99,7 @@ def _largest(
     exact, near = list[ToldCell](), list[ToldCell]()
     for each in cells:
         largest = each.cell.values[-1]
-        if largest <= 0.0 or len(each.cell.values) < 2:
+        if largest <= 0.0 or len(each.cell.values) < 2 or _is_capped(output, largest):
             continue
         left = largest_left(each, support, None)
         if len(left) == 1 and len(support) > 1:
@@ -188,23 +179,37 @@ def _total_told(known: dict[str, Ends], second: float, total: Ends) -> Ends:
     return max(total[0], least), min(total[1], most)
 
 
+def _is_capped(output: Shape, value: float) -> bool:
+    """Whether a value is the top code, which larger ones count as."""
+    top = output.protection.top_code
+    return top is not None and value >= top and float(output.codebook[output.value].values[-1]) > top
+
+
 def _few(output: Shape, cells: Sequence[ToldCell], outputs: Sequence[Output], data: Microdata) -> Iterator[Found]:
     """Cells of few records of which the printed numbers leave one set of values."""
     beside = [_beside(other, data) for other in outputs if _is_beside(other, output)]
     told = [each for each in cells if len(each.cell.values) > 1 and _one_answer(output, each, beside)]
+    told = [each for each in told if not _is_capped(output, each.cell.values[0])]
     if not told:
         return
-    who = np.concatenate([each.cell.rows for each in told])
-    number = data.people(who)
-    yield Found.of(
+    who = np.concatenate([each.cell.rows[~_capped(output, each.cell)] for each in told])
+    yield _known_by_one(output, told, who, data, "only one set of values has the printed numbers of")
+
+
+def _capped(output: Shape, cell: Cell) -> NDArray[np.bool_]:
+    return np.array([_is_capped(output, value) for value in cell.values], dtype=np.bool_)
+
+
+def _known_by_one(output: Shape, cells: Sequence[ToldCell], who: Rows, data: Microdata, why: str) -> Found:
+    return Found.of(
         "same answer",
         True,
         output.name,
-        len(told),
+        len(cells),
         who,
-        f"{output.value} of {people(number)} is told for certain: only one set of values has the printed numbers of "
-        f"{plural(len(told), 'cell')} of few records, and who knows one of them knows the others.",
-        named([f"{each.cell.label}: {plural(len(each.cell.values), 'record')}" for each in told]),
+        f"{output.value} of {people(data.people(who))} is told for certain: {why} {plural(len(cells), 'cell')}, "
+        "and who knows one of them knows the others.",
+        named([f"{each.cell.label}: {plural(len(each.cell.values), 'record')}" for each in cells]),
         _ADVICE,
         output.value,
     )
@@ -249,10 +254,13 @@ def _beside(other: Output, data: Microdata) -> Beside:
 
 def _one_answer(output: Shape, told: ToldCell, beside: Sequence[Beside]) -> bool:
     """Whether one set of values of the support alone has all printed numbers of a cell."""
-    n = len(told.cell.values)
-    if told.records[0] != told.records[1] or not np.isfinite(told.total).all():
+    n, support = len(told.cell.values), np.unique(output.support)
+    if told.records[0] != told.records[1]:
         return False
-    sets = sets_with_sum(np.unique(output.support), n, told.total)
+    total = max(told.total[0], n * float(support[0])), min(told.total[1], n * float(support[-1]))
+    sets = sets_with_sum(support, n, total, _MOST if np.isfinite(told.total).all() else _MOST_FREELY)
+    if sets is None and support[0] >= 0 and np.isfinite(told.total[1]):
+        sets = _below_largest(support, n, total, largest_left(told, support, None))
     if sets is None:
         return False
     for other in beside:
@@ -266,11 +274,25 @@ def _one_answer(output: Shape, told: ToldCell, beside: Sequence[Beside]) -> bool
     return len(sets) == 1
 
 
-def sets_with_sum(support: Array, n: int, total: Ends) -> Array | None:
+def _below_largest(support: Array, n: int, total: Ends, largest: Array) -> Array | None:
+    """The same sets as of `sets_with_sum` (b, n), by values that the largest may have (l,)."""
+    if not 2 <= n <= _FEW or len(largest) * len(support) ** max(n - 2, 1) > _MOST:
+        return None
+    found, size = list[Array](), 0
+    for last in largest:
+        rest = sets_with_sum(support[support <= last], n - 1, (total[0] - float(last), total[1] - float(last)))
+        size += 0 if rest is None else len(rest)
+        if rest is None or size > _MOST:
+            return None
+        found.append(np.column_stack([rest, np.full(len(rest), last)]))
+    return np.concatenate(found) if found else np.zeros((0, n))
+
+
+def sets_with_sum(support: Array, n: int, total: Ends, most: int = _MOST) -> Array | None:
     """All sets of n values of a support (V,), each ascending, whose sum lies from a low to a high end, (b, n); None
-    where they are too many to be tried.
+    where they are too many to be tried, more than `most`.
     """
-    if n > _FEW or len(support) ** (n - 1) > _MOST:
+    if n > _FEW or len(support) ** (n - 1) > most:
         return None
     first = np.zeros((1, 0))
     for _ in range(n - 1):
@@ -280,7 +302,7 @@ def sets_with_sum(support: Array, n: int, total: Ends) -> Array | None:
     slack = _SLACK * max(1.0, abs(total[0]), abs(total[1]))
     start = np.searchsorted(support, np.maximum(total[0] - done - slack, last))
     size = np.maximum(np.searchsorted(support, total[1] - done + slack, side="right") - start, 0)
-    if size.sum() > _MOST:
+    if size.sum() > most:
         return None
     which = np.repeat(np.arange(len(first)), size)
     place = np.arange(len(which)) - np.repeat(np.cumsum(size) - size, size) + start[which]
@@ -288,28 +310,106 @@ def sets_with_sum(support: Array, n: int, total: Ends) -> Array | None:
 
 
 def _alike(output: Shape, cells: Sequence[ToldCell], data: Microdata) -> Iterator[Found]:
-    """Cells whose records all have one value, which the numbers show, and whose total tells which."""
+    """Cells whose records all have one value, which the numbers show; where it is not known which, to who knows one."""
     support = np.unique(output.support)
     found = [each for each in cells if _shows_alike(output, each, support)]
-    if found:
-        yield all_alike(output.name, output.value, [each.cell for each in found], data)
+    which = [each for each in found if _is_one_value(each, support)]
+    told = [each.cell for each in which if not _is_capped(output, each.cell.values[0])]
+    capped = [each.cell for each in found if _is_capped(output, each.cell.values[0])]
+    if told:
+        yield all_alike(output.name, output.value, told, data)
+    if capped:
+        yield all_alike(output.name, output.value, capped, data, certain=False)
+    of_one = [each for each in found if each not in which and not _is_capped(output, each.cell.values[0])]
+    if of_one:
+        who = np.concatenate([each.cell.rows for each in of_one])
+        yield _known_by_one(output, of_one, who, data, "the printed numbers show that all have the same in")
+
+
+def _is_one_value(told: ToldCell, support: Array) -> bool:
+    """Whether what is known of the total leaves one value that all records of a cell may have."""
+    n = len(told.cell.values)
+    fits = (n * support >= told.total[0] - _SLACK) & (n * support <= told.total[1] + _SLACK)
+    return int(fits.sum()) == 1 or _is_nothing(told, support)
+
+
+def _is_nothing(told: ToldCell, support: Array) -> bool:
+    """Whether a share of the total is printed as undefined, as it is where values from 0 on are all 0."""
+    n = told.records[0]
+    return support[0] >= 0.0 and any(
+        np.isnan(low) and (name == "hhi" or name.startswith("cr") or (name in ("gini", "cv") and n >= 2))
+        for name, (low, _) in told.shares.items()
+    )
 
 
 def _shows_alike(output: Shape, told: ToldCell, support: Array) -> bool:
+    """Whether a number shows that all values are one: that of any others is further off, be they but two, next to each
+    other, and the total as large as it may be.
+    """
     values, n = told.cell.values, len(told.cell.values)
-    if n < 2 or values[0] != values[-1] or told.records[0] != told.records[1] or not np.isfinite(told.total).all():
+    if values[0] != values[-1] or len(support) < 2:
         return False
-    left = support[(n * support >= told.total[0] - _SLACK) & (n * support <= told.total[1] + _SLACK)]
-    if len(left) != 1 or len(support) < 2:
+    if _is_nothing(told, support):
+        return True
+    if n < 2 or told.records[0] != told.records[1]:
         return False
-    step = float(np.diff(support).min())
-    one = np.tile(values, (2, 1))  # the least that values can differ, which changes each number the least
-    one[0, 0], one[1, -1] = values[0] - step, values[0] + step
-    numbers = output.of_many(one) / output.scale
-    for column, name in enumerate(output.shown):
-        low, high = told.shares[name]
-        if name in ("skewness", "kurtosis") and np.isnan(low) and np.isfinite(numbers[:, column]).all():
-            return True
-        if name in ("cv", "gini") and not np.isnan(low) and (np.abs(numbers[:, column]) > high + _SLACK).all():
+    step, total = float(np.diff(support).min()), min(told.total[1], n * float(support[-1]))
+    for name, (low, high) in told.shares.items():
+        if np.isnan(low):
+            if name in ("skewness", "kurtosis") and n >= fewest_of(name, output.moments, output.divisor):
+                return True
+        elif support[0] >= 0.0 and total > 0.0 and high + _SLACK < _next_to_equal(output, name, n, step / total):
             return True
     return False
+
+
+def _next_to_equal(output: Shape, name: str, n: int, step: float) -> float:
+    """The least that a number of n values that are not all one can be, which are a share `step` of their total apart
+    where they are; minus infinity for a number that says
+    nothing of it.
+    """
+    if name == "gini":
+        return step * (1.0 if output.divisor == "n - 1" else (n - 1) / n)
+    if name == "cv":
+        return step * float(np.sqrt(n))
+    if name == "hhi":
+        return 1.0 / n + step**2 * (n - 1) / n
+    if name.startswith("cr") and int(name[2:]) < n:
+        k = int(name[2:])
+        return k / n + step * min(k, n - k) / n
+    return -np.inf
+
+
+def _of_nothing(output: Shape, cells: Sequence[ToldCell], data: Microdata) -> Iterator[Found]:
+    """Cells of which the largest make up so nearly all that the others have nothing."""
+    support = np.unique(output.support)
+    found = [(each, n) for each in cells if (n := _without(each, support))]
+    if data.person is not None or not found:
+        return
+    who = np.concatenate([each.cell.rows[:n] for each, n in found])
+    yield Found.of(
+        "same answer",
+        True,
+        output.name,
+        len(found),
+        who,
+        f"{output.value} of {people(len(who))} is told for certain: the largest of {plural(len(found), 'cell')} make "
+        "up so nearly all of it that each other record has 0.",
+        named([f"{each.cell.label}: {n:,} of {plural(len(each.cell.values), 'record')}" for each, n in found]),
+        _ADVICE,
+        output.value,
+    )
+
+
+def _without(told: ToldCell, support: Array) -> int:
+    """How many records of a cell are shown to have 0, in its order."""
+    if support[0] != 0.0 or len(support) < 2 or told.cell.values[-1] <= 0.0:
+        return 0
+    total = min(told.total[1], told.records[1] * float(support[-1]))
+    largest = [
+        1 if name == "hhi" else int(name[2:])
+        for name, (low, _) in told.shares.items()
+        if (name == "hhi" or name.startswith("cr")) and (1.0 - low) * total < support[1] * (1.0 - _SLACK)
+    ]
+    some = int((told.cell.values > 0.0).sum())  # of fewer than K with a value, anybody may be the next
+    return len(told.cell.values) - some if some in largest else 0

@@ -39,4 +39,4 @@ def narrowed_by_runs(lead: LevelRisk) -> float:
     error, share = lead.found.standard_error[judged], lead.found.runs_share[judged]
     if lead.runs < 2 or not np.nanmax(error, initial=0.0) > 0.0:
         return 1.0
-    return float(1.0 - np.nanmax(error * np.sqrt(1.0 - share)) / np.nanmax(error))
+    return float(1.0 - np.nanmax(error * np.sqrt(np.maximum(1.0 - share, 0.0))) / np.nanmax(error))

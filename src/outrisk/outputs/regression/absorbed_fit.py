@@ -72,6 +72,9 @@ def fit_within(records: Grouped, program: Program, covariance: Covariance) -> Su
     n, k = X.shape
     left = within(np.column_stack([X, y]), records.groups)
     x, y_left = left[:, :k], left[:, k]
+    about = float(((y - y.mean()) ** 2).sum())
+    if y_left @ y_left <= NOTHING * max(about, NOTHING * float(y @ y)):
+        y_left = np.zeros(n)  # all of a group have one response: what is left is rounding
     if without_variation(records, x).any():
         return None
     scale = np.sqrt((x**2).sum(axis=0))
@@ -100,7 +103,7 @@ def fit_within(records: Grouped, program: Program, covariance: Covariance) -> Su
         t_df = covariance.df(float(n), groups, count.whole)[0]
     elif covariance.distribution == "normal":
         t_df = np.inf
-    about, tested = float(((y - y.mean()) ** 2).sum()), float(y_left @ y_left)
+    tested, finite = float(y_left @ y_left), bool(np.isfinite(variance).all())
     sigma = _between(records, b)
     with np.errstate(all="ignore"):
         coefficients, errors = b, np.sqrt(np.diag(variance))
@@ -120,7 +123,7 @@ def fit_within(records: Grouped, program: Program, covariance: Covariance) -> Su
             r2_within=within_r2,
             r2_adjusted=1.0 - (1.0 - (within_r2 if program == "plm" else r2)) * (n - 1.0) / df if df > 0 else np.nan,
             rmse=np.sqrt(rss / n),
-            f=float(b @ np.linalg.pinv(variance) @ b) / k if k and df > 0 and rss > 0 else np.nan,
+            f=float(b @ np.linalg.pinv(variance) @ b) / k if k and df > 0 and rss > 0 and finite else np.nan,
             sigma_u=sigma,
             rho=sigma**2 / (sigma**2 + s2),
             levels=levels.astype(float),
