@@ -297,7 +297,7 @@ def _assessed(n: int, outputs: list[dict[str, Any]], seed: int) -> dict[str, Any
         frame, outputs, keys=list(KEYS), target=TARGET, runs=RUNS, folds=[2], privacy=False, workers=1, seed=seed,
         quiet=True,
     )  # fmt: skip
-    table, decision = result.marginal, result.decision
+    table, decision = result.tables["marginal"], result.decision
     names = [*("+".join(each.keys) for each in SETS), ""]
     by_name = {(each.measure, each.keys): each for each in table.fillna({"keys": ""}).itertuples()}
     rows = [[by_name[measure, name] for name in names] for measure in ("attribution", "existence")]

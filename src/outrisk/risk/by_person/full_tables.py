@@ -4,10 +4,10 @@ With d a person's score by the release they are in less that by the other one, t
 form in how the two sides differ by chance: the same people are released and scored. Where a release follows its people,
 its variance is therefore twice that of sampling the people with the releases as they are: with eigenvalues l of how
 scores answer to people, 2 sum l^2 / n^2 against sum l^2 / n^2 (degenerate U-statistics: Serfling, Approximation
-Theorems of Mathematical Statistics, 1980, 5.5.2). And at a key set of few cells the sides may chance to be alike: then d
-is near 0 for everybody, and so is an error taken from it. Both are made good by what the full table of keys and target
-has with people dealt to sides at random, times the share of that table's contrasts that are the release's, too; all of
-it where that table happens to have none.
+Theorems of Mathematical Statistics, 1980, 5.5.2). And at a key set of few cells the sides may chance to be alike: then
+d is near 0 for everybody, and so is an error taken from it. Both are made good by what the full table of keys and
+target has with people dealt to sides at random, times the share of that table's contrasts that are the release's, too;
+all of it where that table happens to have none.
 """
 
 from __future__ import annotations
