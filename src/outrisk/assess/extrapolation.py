@@ -79,6 +79,11 @@ def possible(found: Extrapolation, side: str) -> Extrapolation:
     nan = math.nan
     return replace(
         found,
-        **dict.fromkeys(("intercept", "low", "high", "slope", "correlation", "r_squared"), nan),
+        intercept=nan,
+        low=nan,
+        high=nan,
+        slope=nan,
+        correlation=nan,
+        r_squared=nan,
         reason=f"the line ends at {value:.3f}, which no such measure can be: near zero error risk is no straight line",
     )
