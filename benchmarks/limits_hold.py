@@ -7,8 +7,8 @@ target; three keys by the target; all of it in one table; the people of one area
 
 - null: the releases are of other people, so the marginal risk is 0. False: a limit above the margin.
 - own: of the people themselves. True is the mean over draws.
-- enough (these not by default): as `runs: enough` has them, both ways. Quarters: four folds. Several: people with one to five records.
-  Holdout: one that is given, crossed; smaller: half as many people, not crossed.
+- enough, quarters, several, holdout, smaller (not by default): as `runs: enough` has them; four folds; people with one
+  to five records; a given holdout, crossed; one of half as many people, not crossed. Both ways each.
 - zero: TCAP at zero error (non-matches undefined, as zero) along paths that put records right one after another, the
   last so many per cent never: truth, the line's end, the last points, how often the interval holds the truth, and how
   often it lies below. True is the mean over 25 data sets that meet the release.

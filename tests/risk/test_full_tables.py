@@ -37,7 +37,7 @@ def test_the_least_variance_is_twice_what_people_dealt_anew_have(paired):
     members = np.array([np.bincount(part, minlength=len(patterns)) for part in np.split(at.reshape(-1), [40])])
     number = np.concatenate([PAIRS, 20 + np.arange(60)]) if paired else None
     group = csr_array((np.ones(100), (number, at.reshape(-1)))) if paired else None
-    tables = FullTables(members.astype(float), 20, group, len(SETS), 1.0)
+    tables = FullTables(members.astype(float), at.reshape(-1), 20, group, len(SETS), 1.0)
     coding = code_microdata({"people": Microdata(BOOK, patterns)}, BOOK.names)
     release = of_tables(mine, theirs)[:, np.unique(at.reshape(-1), return_index=True)[1]] * np.float32(0.5)
     found = [tables.least(cross(coding, keys, "t"), "people", release[k], k) for k, keys in enumerate(SETS)]

@@ -172,7 +172,7 @@ def _scored(
     both, least = np.zeros(shape), np.zeros(shape)
     over_sets = np.zeros((len(weights), len(patterns), shape[0]))
     sizes, groups = members.sum(axis=1, keepdims=True), _groups(pairing, pattern, len(patterns))
-    tables = FullTables(members, *_together(groups), n_mean, tau) if pairing.crossed and bounded else None
+    tables = FullTables(members, pattern, *_together(groups), n_mean, tau) if pairing.crossed and bounded else None
     for k, keys in enumerate(sets):
         equivalence = cross(coding, keys, target)
         found = np.stack([_scores(equivalence, table, tau, amounts) for table in weights])

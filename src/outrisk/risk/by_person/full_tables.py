@@ -28,13 +28,15 @@ _SCORES = 4  # those of `record_scores`, in their order; what is estimated of am
 class FullTables:
     """The contrasts d that full tables have, of the sides as they are and dealt anew: one key set after another."""
 
-    def __init__(self, members: Floats, mine: int, group: csr_array | None, n_mean: int, tau: float) -> None:
-        """members: people of each side by pattern, (2, n_patterns). group: records of each pattern (columns) that go
-        together (rows), the first `mine` rows those of the one side; None: each is for itself. n_mean: how many of the
-        sets are in the mean.
+    def __init__(
+        self, members: Floats, pattern: Positions, mine: int, group: csr_array | None, n_mean: int, tau: float
+    ) -> None:
+        """members: people of each side by pattern, (2, n_patterns); pattern: everybody's, the one side's first. group:
+        records of each pattern (columns) that go together (rows), the first `mine` rows those of the one side; None:
+        each is for itself. n_mean: how many of the sets are in the mean.
         """
         deals = int(np.clip(_AT_ONCE // members.shape[1], _LEAST_DEALS, _DEALS))
-        self._sides = _dealt(members, mine, group, deals, np.random.default_rng(_DEALS))
+        self._sides = _dealt(members, pattern, mine, group, deals, np.random.default_rng(_DEALS))
         self._group, self._n_mean, self._tau = group, n_mean, tau
         self._over_sets = np.zeros((1 + deals, members.shape[1], _SCORES), dtype=np.float32)
 
@@ -89,10 +91,11 @@ def _summed(numbers: Floats, of: Positions, many: int | None = None) -> Floats:
     return np.asarray((to @ numbers.reshape(-1, len(of)).T).T.reshape(*numbers.shape[:-1], -1))
 
 
-def _dealt(members: Floats, mine: int, group: csr_array | None, deals: int, rng: np.random.Generator) -> Floats:
+def _dealt(
+    members: Floats, pattern: Positions, mine: int, group: csr_array | None, deals: int, rng: np.random.Generator
+) -> Floats:
     """People of each side by pattern as they are, then dealt to sides as large, (1 + deals, 2, n_patterns)."""
     everybody, found = members.sum(axis=0), [members]
-    pattern = np.repeat(np.arange(len(everybody)), everybody.astype(np.intp))
     for _ in range(deals):
         if group is None:
             first = np.bincount(rng.permutation(pattern)[: int(members[0].sum())], minlength=len(everybody))
