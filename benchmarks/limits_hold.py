@@ -63,6 +63,7 @@ RELEASES = ("one-way", "model", "by target", "three keys", "full", "one area in 
 MARGINS, MARGIN = (0.0, 0.05), 0.05
 RUNS = 3
 TRUE_RUNS = 25
+RESTS = (0.0, 0.01, 0.1)  # shares of records that a path never puts right
 ONE_WAY, BY_TARGET = [(j,) for j in range(5)], [(j, 4) for j in range(4)]
 TABLES = {"by target": BY_TARGET, "three keys": [(0, 1, 4), (2, 4), (3, 4)], "full": [(0, 1, 2, 3, 4)]}
 
@@ -254,18 +255,24 @@ def at_zero_error(draws: int, people: Sequence[int]) -> None:
           "covered | below |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")  # fmt: skip
     for n in people:
         for release in TABLES:
-            for rest in (0.0, 0.01, 0.1):
-                found: list[list[tuple[float, ...]]] = [[], []]
-                for seed in range(draws):
-                    rng = np.random.default_rng([seed, n])
-                    some = draw(n, rng)
-                    truth = np.nanmean([tcap(met(some, release, rng), some) for _ in range(TRUE_RUNS)], axis=0)
-                    runs = [path(some, release, rest, rng) for _ in range(RUNS)]
-                    for m in (0, 1):
-                        line = possible(extrapolate([(error, risk[:, m]) for error, risk in runs]), "original")
-                        found[m].append((truth[m], line.intercept, line.measured, line.low, line.high))
-                for name, rows in zip(("undefined", "zero"), found, strict=True):
-                    print(_line(f"| {n:,} | {release} | {rest:.0%} | {name}", np.array(rows)), flush=True)
+            found = [_lines(n, release, seed) for seed in range(draws)]  # rests x measures x 5 each
+            for r, rest in enumerate(RESTS):
+                for m, name in enumerate(("undefined", "zero")):
+                    rows = np.array([each[r][m] for each in found])
+                    print(_line(f"| {n:,} | {release} | {rest:.0%} | {name}", rows), flush=True)
+
+
+def _lines(n: int, release: str, seed: int) -> list[list[tuple[float, ...]]]:
+    """True TCAP, the line's end, the last points and limits of one sample, for each of RESTS and of both measures."""
+    rng = np.random.default_rng([seed, n])
+    some = draw(n, rng)
+    truth = np.nanmean([tcap(met(some, release, rng), some) for _ in range(TRUE_RUNS)], axis=0)
+    found = []
+    for rest in RESTS:
+        runs = [path(some, release, rest, rng) for _ in range(RUNS)]
+        lines = [possible(extrapolate([(error, risk[:, m]) for error, risk in runs]), "original") for m in (0, 1)]
+        found.append([(truth[m], line.intercept, line.measured, line.low, line.high) for m, line in enumerate(lines)])
+    return found
 
 
 def _line(start: str, rows: Floats) -> str:
