@@ -46,6 +46,9 @@ BENCHMARKS = {
     "crude": Benchmark(),
     "bands": Benchmark("", "`--seeds 5`", "census"),
     "enough": Benchmark("--draws 2 --sizes 800 3000", "five draws of 300, 800 and 3,000 women without options"),
+    "limits_hold": Benchmark(
+        "", "`enough`, `several`, `quarters`, `holdout`, `smaller`, `assess`; `--draws`, `--people`"
+    ),
     "several_records": Benchmark("", "`--seeds 5`", "census"),
     "certain": Benchmark("", "`protected`, `null` and `few`", "census"),
     "amounts": Benchmark("--seeds 1", "five seeds without options; `--columns`"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from outrisk.assess.extrapolation import extrapolate
+from outrisk.assess.extrapolation import extrapolate, possible
 
 
 def runs(n_runs=5, n_points=8, noise=0.01, seed=0):
@@ -61,3 +61,21 @@ def test_thin_evidence_is_refused_with_the_reason(points, words):
     found = extrapolate(points)
     assert np.isnan(found.intercept) and np.isnan(found.low)
     assert words in found.reason
+
+
+def test_a_line_that_ends_beyond_what_a_share_can_be_is_refused():
+    """Risk that stays at 1 from some error on: the line through it overshoots."""
+    errors = np.geomspace(0.5, 1e-4, 8)
+    found = possible(extrapolate([(errors, np.minimum(1.0, 1.2 - k * errors)) for k in (1, 1.1, 1.2)]), "original")
+    assert np.isnan([found.intercept, found.low, found.slope]).all()
+    assert "ends at 1.0" in found.reason and found.measured == 1.0
+
+
+def test_intervals_hold_only_what_can_be():
+    points = [(np.geomspace(0.5, 1e-4, 8), 0.95 - k * np.geomspace(0.5, 1e-4, 8) + k / 5) for k in (-0.2, 0.0, 0.2)]
+    wide = extrapolate(points)
+    assert wide.high > 1
+    cut = possible(wide, "original")
+    assert (cut.intercept, cut.low, cut.high, cut.reason) == (wide.intercept, wide.low, 1.0, "")
+    below = extrapolate([(errors, risks - 0.95) for errors, risks in points])
+    assert possible(below, "marginal") == below

@@ -23,6 +23,7 @@ from outrisk.problem.refit import Refit
 from outrisk.records.results import read_run
 from outrisk.records.schema import VERDICTS, Decision, Dose, NotReproduced, PeopleCount, with_number
 from outrisk.risk.by_person.record_scores import MEASURES
+from outrisk.risk.intervals.paired import paired_interval
 
 KEYS = ["age", "area", "sex"]
 NONE = "no marginal risk found, up to x"
@@ -416,6 +417,29 @@ def test_people_are_counted_with_and_without_themselves():
     holders = rows["certain", "t = 0"]
     assert (holders.people_original, holders.right_original, holders.right_holdout) == (3, 3, 1)
     assert everybody.low < everybody.difference < everybody.high
+
+
+def test_people_with_the_same_keys_share_their_fate():
+    """Their interval is that of key combinations where it is wider, as they are told together or not at all."""
+    codebook = outrisk.Codebook(
+        (
+            outrisk.codebook.Variable("k", "categorical", tuple(map(str, range(20)))),
+            outrisk.codebook.Variable("t", "categorical", ("0", "1")),
+        )
+    )
+    codes = np.column_stack([np.arange(40) // 4 + 10, np.arange(40) % 2]).astype(np.uint16)
+    sides = [outrisk.microdata.Microdata(codebook, codes - np.array([10, 0], dtype=np.uint16) * k) for k in (0, 1)]
+    told, nobody = [(np.arange(40) // 4 < 5).tolist()] * 2, [[0] * 40] * 2
+    results = [
+        *runs_of(told, nobody, sides, "fold 2", "1", 2),
+        *runs_of(told, nobody, sides[::-1], "fold 1", "2", 2),
+    ]
+    row = next(row for row in people_rows(results) if row.group == "everybody")
+    first, second = np.array(told[0] * 2, dtype=bool), np.zeros(80, dtype=bool)
+    wider = paired_interval(first, second, np.arange(80) // 4, sampled=False)
+    assert (row.low, row.high) == pytest.approx(wider)
+    plain = paired_interval(first, second)
+    assert row.low < plain[0] < plain[1] < row.high
 
 
 # ---------------------------------------------------------------- a holdout that is given

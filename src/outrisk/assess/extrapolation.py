@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
 from outrisk.records.schema import Extrapolation
+from outrisk.risk.intervals.jackknife import within
 
 Array = NDArray[np.float64]
 MIN_POINTS, MIN_RUNS, MIN_SPAN = 4, 3, 3.0
@@ -63,4 +65,25 @@ def extrapolate(points: Sequence[tuple[Array, Array]]) -> Extrapolation:
         mae_to=high,
         measured=measured,
         reason="" if not math.isnan(correlation) else "the risk does not change along the runs: no correlation",
+    )
+
+
+def possible(found: Extrapolation, side: str) -> Extrapolation:
+    """With an interval of what a share (of side 'marginal': a difference of two) can be; refused where the line ends
+    beyond it: risk then bends near zero error, and no straight line says where it ends.
+    """
+    low, high = within(found.low, found.high, side)
+    value = found.intercept
+    if math.isnan(value) or within(value, value, side) == (value, value):
+        return replace(found, low=low, high=high)
+    nan = math.nan
+    return replace(
+        found,
+        intercept=nan,
+        low=nan,
+        high=nan,
+        slope=nan,
+        correlation=nan,
+        r_squared=nan,
+        reason=f"the line ends at {value:.3f}, which no such measure can be: near zero error risk is no straight line",
     )

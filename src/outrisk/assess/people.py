@@ -94,16 +94,21 @@ def people_rows(results: Sequence[RunResult]) -> Iterator[PeopleCount]:
 
     Shares lie in [0, 1], larger = riskier. Intervals (95 %) of the difference of the shares: of pairs, where folds are
     each other's holdout, as each person is then inferred with and without themselves in the data; else as of
-    independent samples (see `risk/intervals`).
+    independent samples (see `risk/intervals`). Pairs of people with the same keys share their fate where a release
+    follows them: the interval is the wider of that of people and that of key combinations.
     """
     for level, part in groupby(results, key=lambda result: result.job.fold.level):
         folds = {name: list(runs) for name, runs in groupby(part, key=lambda result: result.job.fold.name)}
         runs = min(len(each) for each in folds.values())
         for inference in INFERENCES:
             seen = _seen(folds, inference)
-            for group, members in _groups(seen, next(iter(folds.values()))[0]):
+            first = next(iter(folds.values()))[0]
+            people = seen.own_people
+            alike = _classes(np.concatenate([each.codes for each in people]), people[0], first.job.keys)
+            for group, members in _groups(seen, first):
                 sides, together = seen.rows(members), seen.together(members)
-                yield _row(level, inference, group, runs, *sides, seen.paired, together)
+                paired = alike[members[0]] if seen.paired else None
+                yield _row(level, inference, group, runs, *sides, paired, together)
 
 
 def _seen(folds: Mapping[str, Sequence[RunResult]], inference: str) -> _Seen:
@@ -170,18 +175,22 @@ def _row(
     runs: int,
     original: Flags,
     holdout: Flags,
-    paired: bool,
+    alike: Together,
     together: tuple[Together, Together],
 ) -> PeopleCount:
+    """alike: of pairs, whose keys are the same; None: the sides are not paired."""
     nan = math.nan
     shares = [float(right.mean()) if len(right) else nan for right in (original, holdout)]
     difference, low, high = shares[0] - shares[1], nan, nan
     if len(original) and len(holdout):
-        low, high = (
-            paired_interval(original, holdout, together[0])
-            if paired
-            else interval(_sample(original, together[0]), _sample(holdout, together[1]))
-        )
+        if alike is None:
+            low, high = interval(_sample(original, together[0]), _sample(holdout, together[1]))
+        else:
+            both = [
+                paired_interval(original, holdout, together[0]),
+                paired_interval(original, holdout, alike, sampled=False),
+            ]
+            low, high = min(each[0] for each in both), max(each[1] for each in both)
     nobody = "nobody is in this group" if not len(original) else "nobody of the holdout is in this group"
     return PeopleCount(
         level=level,

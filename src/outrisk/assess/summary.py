@@ -11,7 +11,7 @@ from itertools import groupby
 
 import numpy as np
 
-from outrisk.assess.extrapolation import extrapolate
+from outrisk.assess.extrapolation import extrapolate, possible
 from outrisk.assess.run import Job, RunResult
 from outrisk.assess.study import Assessment
 from outrisk.problem.tension import Conflicts, compared
@@ -159,7 +159,7 @@ def _extrapolations(results: list[RunResult]) -> Iterator[Extrapolation]:
                 )
                 for result in results
             ]
-            found = replace(extrapolate(points), measure=measure, side=side)
+            found = replace(possible(extrapolate(points), side), measure=measure, side=side)
             missing = side != "original" and results[0].job.fold.holdout is None
             yield replace(found, reason="no holdout") if missing else found
 

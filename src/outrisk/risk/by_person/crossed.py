@@ -19,6 +19,7 @@ from scipy.sparse import csr_array, vstack
 from outrisk.errors import RiskError
 from outrisk.microdata import Microdata
 from outrisk.result_row import NORMAL
+from outrisk.risk.by_person.full_tables import FullTables
 from outrisk.risk.by_person.record_scores import (
     ESTIMATES,
     MEASURES,
@@ -128,7 +129,7 @@ def person_contrasts(
     The marginal risk is the mean of d over the original less that over the holdout; so two releases of the same people
     are compared by the differences of their d, person by person.
     """
-    scored = _scored(pairing, sets, target, tau, None)
+    scored = _scored(pairing, sets, target, tau, None, bounded=False)
     mine, theirs = np.split(scored.contrast[scored.pattern, :, -1], [len(pairing.original)])
     return mine, theirs
 
@@ -136,20 +137,28 @@ def person_contrasts(
 @dataclass(frozen=True, eq=False)
 class _Scored:
     """means: scores by run and side, (runs, 2, n_measures, n_sets + 1). contrast: by pattern, the own release less the
-    other. both: variance of the difference that comes from people and runs together. members: people of each side by
-    pattern; pattern: everybody's. groups: of each side, how many records of each pattern (columns) go together (rows);
-    None: each is for itself.
+    other. both: variance of the difference that comes from people and runs together. least: see `FullTables`; 0 where
+    the two are not crossed. members: people of each side by pattern; pattern: everybody's. groups: of each side, how
+    many records of each pattern (columns) go together (rows); None: each is for itself.
     """
 
     means: Floats
     contrast: NDArray[np.float32]
     both: Floats
+    least: Floats
     members: Floats
     pattern: Positions
     groups: tuple[csr_array | None, csr_array | None]
 
 
-def _scored(pairing: Pairing, sets: Sequence[tuple[str, ...]], target: str, tau: float, n_mean: int | None) -> _Scored:
+def _scored(
+    pairing: Pairing,
+    sets: Sequence[tuple[str, ...]],
+    target: str,
+    tau: float,
+    n_mean: int | None,
+    bounded: bool = True,  # whether to look for the least variance
+) -> _Scored:
     if not sets:
         raise RiskError("no key sets to score; give at least one")
     names = list(dict.fromkeys([*(key for keys in sets for key in keys), target]))
@@ -160,21 +169,24 @@ def _scored(pairing: Pairing, sets: Sequence[tuple[str, ...]], target: str, tau:
     shape = (len(pairing.measures), len(sets) + 1)
     means = np.zeros((len(weights), 2, *shape))  # of a run's data, over a side's people
     contrast = np.zeros((len(patterns), *shape), dtype=np.float32)  # own release less the other's
-    both = np.zeros(shape)
+    both, least = np.zeros(shape), np.zeros(shape)
     over_sets = np.zeros((len(weights), len(patterns), shape[0]))
     sizes, groups = members.sum(axis=1, keepdims=True), _groups(pairing, pattern, len(patterns))
+    tables = FullTables(members, pattern, *_together(groups), n_mean, tau) if pairing.crossed and bounded else None
     for k, keys in enumerate(sets):
         equivalence = cross(coding, keys, target)
         found = np.stack([_scores(equivalence, table, tau, amounts) for table in weights])
         means[..., k] = members @ found / sizes
         contrast[:, :, k] = np.tensordot(weight, found, axes=1)
         both[:, k] = _people_by_runs(found, weight, members, groups)
+        least[:, k] = tables.least(equivalence, _PEOPLE, contrast[:, :, k], k) if tables else 0.0
         if k < n_mean:
             over_sets += found / n_mean
     means[..., -1] = means[..., :n_mean].mean(axis=-1)
     contrast[..., -1] = contrast[..., :n_mean].mean(axis=-1)
     both[:, -1] = _people_by_runs(over_sets, weight, members, groups)
-    return _Scored(means, contrast, both, members, pattern, groups)
+    least[:, -1] = tables.of_mean(contrast[:, :, -1]) if tables else 0.0
+    return _Scored(means, contrast, both, least, members, pattern, groups)
 
 
 def _scores(equivalence: Equivalence, table: str, tau: float, amounts: Amounts | None) -> Floats:
@@ -187,6 +199,14 @@ def _groups(pairing: Pairing, pattern: Positions, n_patterns: int) -> tuple[csr_
     sides = zip((pairing.original, pairing.holdout), np.split(pattern, [len(pairing.original)]), strict=True)
     mine, theirs = (None if side.together is None else _by_pattern(side.together, of, n_patterns) for side, of in sides)
     return mine, theirs
+
+
+def _together(groups: tuple[csr_array | None, csr_array | None]) -> tuple[int, csr_array | None]:
+    """How many go together on the first side, and both sides' one below the other."""
+    mine, theirs = groups
+    if mine is None or theirs is None:
+        return 0, None
+    return mine.shape[0], vstack([mine, theirs], format="csr")
 
 
 def _by_pattern(together: Positions, pattern: Positions, n_patterns: int) -> csr_array:
@@ -264,7 +284,9 @@ def _coding(
 
 
 def _of_scores(pairing: Pairing, scored: _Scored, permutations: int, seed: int) -> Contrasts:
-    """The variance is that of people and of runs, less what is in both (Cameron, Gelbach and Miller, 2011)."""
+    """The variance is that of people and of runs, less what is in both (Cameron, Gelbach and Miller, 2011); at least
+    that of `FullTables`, but where the risk is so many errors from 0 that these are sure and were made larger.
+    """
     contrast, members = scored.contrast, scored.members
     ours, theirs = np.split(scored.means, [len(pairing.of_original)])
     own, other = ours[:, 0].mean(axis=0), ours[:, 1].mean(axis=0)
@@ -276,14 +298,15 @@ def _of_scores(pairing: Pairing, scored: _Scored, permutations: int, seed: int) 
     sampling = sum(
         _variance(contrast, side, group) / side.sum() for side, group in zip(members, scored.groups, strict=True)
     )
-    variance = sampling * widened(own - other, np.sqrt(sampling)) ** 2 + np.maximum(of_runs - scored.both, 0.0)
+    wider = widened(own - other, np.sqrt(sampling))
+    variance = sampling * wider**2 + np.maximum(of_runs - scored.both, 0.0)
+    variance = np.where(wider < 1 + _WIDER, np.maximum(variance, scored.least), variance)
     everybody = members.sum(axis=0)
-    ours_together, theirs_together = scored.groups
-    if ours_together is None or theirs_together is None:
-        group, permuted = None, _permuted(contrast, members, permutations, seed)
+    mine, group = _together(scored.groups)
+    if group is None:
+        permuted = _permuted(contrast, members, permutations, seed)
     else:
-        group = vstack([ours_together, theirs_together], format="csr")
-        permuted = _permuted_together(contrast, group, ours_together.shape[0], permutations, seed)
+        permuted = _permuted_together(contrast, group, mine, permutations, seed)
     null = _variance(contrast, everybody, group) * (1 / members.sum(axis=1)).sum()
     return Contrasts(
         own=own,
