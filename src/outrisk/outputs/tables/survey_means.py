@@ -385,7 +385,7 @@ class SurveyMeans(Common):
         ):
             at = np.flatnonzero(kinds == each)
             check_within(self.name, list(labels[at]), low[at] - half[at], high[at] + half[at], least, most, what)
-        for each in ("n", *(_CALLED[name] for name in self.of_design)):
+        for each in (": n", *(_CALLED[name] for name in self.of_design)):
             at = np.array([k for k, label in enumerate(self.labels) if label.endswith(each)], dtype=np.int64)
             check_whole(self.name, list(labels[at]), low[at], high[at])
             check_within(self.name, list(labels[at]), low[at], high[at], 0.0, np.inf, "a number of these")
