@@ -356,23 +356,27 @@ class SurveyMeans(Common):
         yield from counts_of(self.codebook, self.by, self.labels, low, high, ": n")
 
     def counts_first(self, low: Array, high: Array, proves: bool = False) -> Released | None:
-        """Without what a search cannot bring nearer; for a proof the records of groups alone."""
-        kept = self.sought if not proves else np.array([label.endswith(": n") for label in self.labels])
-        if kept.all():
-            return None
-        of = np.flatnonzero(kept)
+        """Records and weights of groups first, and nothing that a search cannot bring nearer; for a proof the records of
+        groups alone.
+        """
+        numbers = np.arange(self.n_rows)
+        n_groups = len(self.groups)
+        counted = {each: self.n_rows + at * n_groups + np.arange(n_groups) for at, each in enumerate(self.of_groups)}
         if proves:
-            made: list[Part] = [*self._tallies([each for each in self.of_groups if each == "n"])]
-        else:
-            every, values = len(self.shown), middle(low, high)
+            counted = {each: at for each, at in counted.items() if each == "n"}
+        of = list(counted.values())
+        made: list[Part] = [*self._tallies([*counted])]
+        if not proves:
             shown = self.shown if self.errors_follow else (self.main,)
-            made = [self._of_row(row, shown, float(values[row * every])) for row in range(len(self.rows))]
-            made += self._tallies(self.of_groups)
+            every, values = len(self.shown), middle(low, high)
+            of.append(numbers[self.sought[: self.n_rows]])
+            made += [self._of_row(row, shown, float(values[row * every])) for row in range(len(self.rows))]
+        which = np.concatenate([*of, np.zeros(0, np.int64)]).astype(np.int64)
         if not made:
-            none = np.zeros(0, dtype=np.int64)
-            made = [TallyPart((), Counts(none), 0)]
-        names = [self.labels[at] for at in of]
-        return Released(CountsFirst.of_whole(self, self, made, of, names), low[of], high[of], tuple(made), of)
+            made = [TallyPart((), Counts(which), 0)]
+        names = [self.labels[at] for at in which]
+        whole = CountsFirst.of_whole(self, self, made, which, names)
+        return Released(whole, low[which], high[which], tuple(made), which)
 
     def check(self, low: Array, high: Array) -> None:
         """OutputError for released values that no data can have: it names the first such number."""
