@@ -372,7 +372,7 @@ class SurveyMeans(Common):
             of.append(numbers[self.sought[: self.n_rows]])
             made += [self._of_row(row, shown, float(values[row * every])) for row in range(len(self.rows))]
         which = np.concatenate([*of, np.zeros(0, np.int64)]).astype(np.int64)
-        if not made:
+        if not made and not proves:
             made = [TallyPart((), Counts(which), 0)]
         names = [self.labels[at] for at in which]
         whole = CountsFirst.of_whole(self, self, made, which, names)
