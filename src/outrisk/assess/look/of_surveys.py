@@ -107,7 +107,7 @@ def _in_one(output: SurveyMeans, psu: str, groups: Sequence[_Group], data: Micro
             len(alone),
             np.concatenate([each.rows for each in alone]),
             f"{plural(len(alone), 'group')} of {len(groups):,} {'has' if len(alone) == 1 else 'have'} the records of "
-            f"one {psu} alone: what is printed of {'it' if len(alone) == 1 else 'them'} is of one place or institution.",
+            f"one {psu} alone: what is printed of {'it' if len(alone) == 1 else 'them'} is of one place.",
             named([f"{each.label}: {data.people(each.rows):,}" for each in alone]),
             "Merge these groups with others.",
         )

@@ -1,5 +1,5 @@
-"""Robust standard errors: the sandwich of Huber (1967) and White (1980), by clusters that of Liang and Zeger (1986), and
-by the design of a survey that of Binder (1983).
+"""Robust standard errors: the sandwich of Huber (1967) and White (1980), by clusters that of Liang and Zeger (1986),
+and by the design of a survey that of Binder (1983).
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Common, Entry, Names, listed
+from outrisk.outputs.survey_design import SurveyDesign
 from outrisk.outputs.tables.as_given import Sheet
 from outrisk.outputs.tables.cells import Cells, grouped
 from outrisk.outputs.tables.checks import check_sum, check_whole, check_within
@@ -23,7 +24,6 @@ from outrisk.outputs.tables.counted import counts_of
 from outrisk.outputs.tables.errors_of_means import ERROR, Distribution, ErrorsOfMeans, MeansWithErrors
 from outrisk.outputs.tables.moments import Moments
 from outrisk.outputs.tables.person_time import ENDS
-from outrisk.outputs.survey_design import SurveyDesign
 from outrisk.outputs.tables.protection import UNPROTECTED, Protection, rounded, withheld
 from outrisk.outputs.tables.survey_means import INSTEAD, OfDesign, SurveyMeans, digits_of, refuse_of_design
 from outrisk.problem.analysis import RecordCounts

@@ -259,9 +259,7 @@ class SurveyMeans(Common):
     def parts(self, values: Array) -> tuple[Part, ...]:
         """The scores of each row; then records and weights of groups, and PSUs and strata, which are not sought."""
         every = len(self.shown)
-        made: list[Part] = [
-            self._of_row(row, self.shown, float(values[row * every])) for row in range(len(self.rows))
-        ]
+        made: list[Part] = [self._of_row(row, self.shown, float(values[row * every])) for row in range(len(self.rows))]
         return (*made, *self._tallies(self.of_groups), *self._untold())
 
     def _untold(self) -> list[Part]:
@@ -356,8 +354,8 @@ class SurveyMeans(Common):
         yield from counts_of(self.codebook, self.by, self.labels, low, high, ": n")
 
     def counts_first(self, low: Array, high: Array, proves: bool = False) -> Released | None:
-        """Records and weights of groups first, and nothing that a search cannot bring nearer; for a proof the records of
-        groups alone.
+        """Records and weights of groups first, and nothing that a search cannot bring nearer; for a proof the records
+        of groups alone.
         """
         numbers = np.arange(self.n_rows)
         n_groups = len(self.groups)

@@ -141,6 +141,4 @@ class SurveyTotals:
 
     def _shown(self, estimate: float, error: float, df: float) -> Array:
         found = dict(zip(ENDS, self.limits.of(estimate, error, df), strict=True)) if ENDS[0] in self.shown else {}
-        return np.array([found[each] if each in found else error if each == ERROR else estimate for each in self.shown])
-
-
+        return np.array([found.get(each, error if each == ERROR else estimate) for each in self.shown])
