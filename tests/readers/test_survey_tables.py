@@ -1,5 +1,5 @@
-"""Prints of R's package survey (4.1-1, made from the records beside `outputs/survey/make_survey.R`), and of Stata's svy,
-which are by hand: R's numbers with limits by Student's t of the design.
+"""Prints of R's package survey (4.1-1, of the records beside `outputs/survey/make_survey.R`), and of Stata's svy, which
+are by hand: R's numbers with limits by Student's t of the design.
 """
 
 from pathlib import Path

@@ -207,8 +207,8 @@ def about_strata(sums: Array, stratum: NDArray[np.int64], there: NDArray[np.bool
     their product with the totals themselves is the variance.
     """
     n = np.bincount(stratum, there)
-    means = np.stack([np.bincount(stratum, np.where(there, column, 0.0)) for column in sums.T], axis=1)
-    means /= np.maximum(n, 1.0)[:, None]
+    totals = np.stack([np.bincount(stratum, np.where(there, column, 0.0)) for column in sums.T], axis=1)
+    means = totals / np.maximum(n, 1.0)[:, None]
     factor = np.where(n > 1, n / np.maximum(n - 1.0, 1.0), 0.0)
     alone, strata = n == 1, int((n > 0).sum())
     if lonely == "average" and 0 < alone.sum() < strata:

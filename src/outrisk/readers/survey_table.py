@@ -153,9 +153,9 @@ def _of_stata(text: str, built: SurveyMeans, place: str) -> _Printed:
             ("n", "(?:Subpop. no. obs|Number of obs)"),
             ("population", "(?:Subpop. size|Population size)"),
         ):
-            said = re.findall(rf"{pattern}\s*=\s*([\d,.]+)", text)
-            if said:
-                found.single[name] = said[-1].replace(",", "")
+            told = re.findall(rf"{pattern}\s*=\s*([\d,.]+)", text)
+            if told:
+                found.single[name] = told[-1].replace(",", "")
     percent = re.search(r"\[(\d+(?:\.\d+)?)% conf", text, re.I)
     if percent and abs(float(percent[1]) / 100.0 - built.level) > 1e-6:
         raise OutputError(

@@ -387,9 +387,11 @@ class Regression(Common):
         offset = self._offset.matrix(frame)[:, 0] if self._offset else np.zeros(len(frame))
         weights = frame[self.weight].to_numpy(dtype=float) if self.weight else None
         cluster = self.covariance.cluster
-        clusters = places_in(self.codebook, [cluster], frame) if cluster else None
+        clusters: NDArray[np.int64] | Drawn | None = None
         if self.covariance.survey:
             clusters = self._drawn(data, frame)
+        elif cluster:
+            clusters = places_in(self.codebook, [cluster], frame)
         return Sample(response.of(frame), design.matrix(frame), offset, weights, clusters), frame
 
     def _drawn(self, data: Microdata, frame: pd.DataFrame) -> Drawn:
