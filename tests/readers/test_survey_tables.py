@@ -92,6 +92,7 @@ def test_regressions_by_a_design(file, formula, kind, said):
     [
         (("strata = ~stratum", "strata = ~region"), {}, "the strata of the print are 'region'"),
         (("nest = TRUE", "nest = TRUE, fpc = ~age"), {}, "fpc, which is not known"),
+        (("svydesign(~psu, strata", "subset(full, age > 30) #"), {}, "it is of a subpopulation of the design"),
         (("", ""), {"design": DESIGN | {"program": "stata"}}, "it is of R, the output says"),
     ],
 )

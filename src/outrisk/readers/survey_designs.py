@@ -18,13 +18,14 @@ _OF_STATA = re.compile(r"^\s*Survey:|Number of PSUs\s*=|Design df\s*=", re.M)
 @dataclass(frozen=True)
 class PrintedDesign:
     """The program, and names of weights, strata and PSU as far as they are printed: '' for one that is not, None for
-    one that is known not to be.
+    one that is known not to be. subset: it is of a subpopulation.
     """
 
     program: SurveyProgram
     weights: str | None = ""
     strata: str | None = ""
     psu: str | None = ""
+    subset: bool = False
 
     @property
     def clustered(self) -> bool:
@@ -41,10 +42,11 @@ def design_in(text: str, place: str) -> PrintedDesign | None:
     ):
         raise OutputError(f"{place}: its errors are by replicate weights, which are not known; linearised ones are")
     if _OF_STATA.search(text):
-        return PrintedDesign("stata")
+        return PrintedDesign("stata", subset=re.search(r"Subpop\. no\. obs\s*=", text) is not None)
+    subset = re.search(r"Survey design:\s*(?:survey:::?)?(?:subset|\[\.survey)", text) is not None
     call = _CALL.search(text)
     if call is None:
-        return PrintedDesign("r") if "Survey design:" in text or re.search(r"\bsvyglm\(", text) else None
+        return PrintedDesign("r", subset=subset) if "Survey design:" in text or re.search(r"\bsvyglm\(", text) else None
     said = dict[str, str]()
     for at, each in enumerate(re.split(r",\s*(?![^()]*\))", call[1])):
         name, sign, value = each.partition("=")
@@ -55,7 +57,7 @@ def design_in(text: str, place: str) -> PrintedDesign | None:
     psu = None if ids in ("~1", "~0") else _named(ids)
     strata = _named(said["strata"]) if "strata" in said else None
     weights = _named(said.get("weights", "")) if {"weights", "probs"} & set(said) else None
-    return PrintedDesign("r", weights, strata, psu)
+    return PrintedDesign("r", weights, strata, psu, subset)
 
 
 def _named(text: str) -> str:
@@ -71,6 +73,10 @@ def with_design(
     """
     if printed is None:
         return design
+    if printed.subset and not (design and design.subpop):
+        raise OutputError(
+            f"{place}: it is of a subpopulation of the design; give the output its design with the 'subpop'"
+        )
     if design is None:
         names = {role: getattr(printed, role) for role in ("weights", "strata", "psu")}
         told = all(name is None or name in codebook for name in names.values())
