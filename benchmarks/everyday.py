@@ -309,6 +309,16 @@ PROPORTIONS = [  # percentages of a state with exact limits, and of each of seve
         "statistics": ["proportion", "standard error", "limits"],
     },
 ]
+DESIGN = {"weights": "WEIGHT", "strata": "STRATUM", "psu": "PSU"}
+BY_DESIGN = [  # what a report of a survey has: means and percentages with limits, one logit, how many were asked
+    {"kind": "frequencies", "by": ["SEX", "TENURE"]},
+    {"kind": "magnitudes", "value": "AGE", "by": ["SEX"], "statistics": ["mean", "standard error", "limits"],
+     "decimals": 1, "design": DESIGN},
+    {"kind": "proportions", "event": "TENURE", "by": ["MSTATUS"], "per": 100, "statistics": ["proportion", "limits"],
+     "design": DESIGN},
+    {"kind": "logit", "formula": "TENURE ~ AGE + C(SEX)", "event": 1, "release": WITH_ERRORS, "decimals": 3,
+     "design": DESIGN},
+]  # fmt: skip
 ASSOCIATIONS = [  # of deaths with a treatment, over age, of deaths by region, and of a tenure with sex, over regions
     {"kind": "univariate", "variables": ["REGION", "SEX", "TENURE"]},
     {"kind": "frequencies", "by": ["BAND", "ARM"]},
@@ -639,6 +649,19 @@ def followed(folder, n, entries, least=1, more=()):
     return problem_of(frame, entries)
 
 
+def sampled(folder, n):
+    """People of the census as a survey of 4 strata and 40 PSUs would have them: two PSUs an area, five areas a stratum,
+    and weights of a stratum, times 1, 1.25 or 1.5.
+    """
+    frame = pd.read_csv(folder / CENSUS)
+    frame = frame[frame["YEAR"] == 2019].sample(n, replace=n > 20_000, random_state=1)
+    rng = np.random.default_rng(1)
+    psu = 2 * pd.factorize(frame["AREA"], sort=True)[0] % 40 + rng.integers(0, 2, n)
+    weight = np.array([40, 80, 120, 200])[psu // 10] * rng.choice([1.0, 1.25, 1.5], n)
+    frame = frame[["SEX", "AGE", "MSTATUS", "TENURE"]].assign(PSU=psu, STRATUM=psu // 10, WEIGHT=weight)
+    return problem_of(frame, BY_DESIGN, derive={"STRATUM": "PSU // 10"})
+
+
 def treated(folder, n, entries):
     """A trial of two arms, drawn: blood pressure, a score from 0 to 10 and pain, before and after; less of all of them
     in one arm, and few have changed their pain.
@@ -800,6 +823,7 @@ RELEASES = {
         f"standardised prevalences of {n:,}": partial(followed, n=n, entries=PREVALENCES, more=("REGION", "BAND"))
         for n in (300, 1_500, 8_000, 200_000)
     },
+    **{f"a survey by its design of {n:,}": partial(sampled, n=n) for n in (300, 1_500, 8_000, 200_000)},
     **{
         f"proportions with limits of {n:,}": partial(followed, n=n, entries=PROPORTIONS, more=("REGION", "BAND"))
         for n in (60, 300, 1_500, 8_000, 200_000)

@@ -77,6 +77,7 @@ SHORT = {
     "DSR": "directly standardised rate: the mean of the rates of age bands, weighted by a standard population",
     "SHA": "secure hash algorithm: a fingerprint of a file",
     "NOMREG": "the multinomial logit of SPSS",
+    "PSU": "primary sampling unit: what a survey drew first, such as an area or a school",
     "PSPP": "a free program for the syntax and the files of SPSS",
     "SPSS": "a statistical package; its files end in .sav",
     "SAS": "a statistical package",

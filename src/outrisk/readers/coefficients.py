@@ -9,6 +9,7 @@ from typing import Literal
 from outrisk.outputs.regression.programs import Program
 from outrisk.outputs.regression.release import Kind
 from outrisk.outputs.regression.sandwich import Estimator
+from outrisk.readers.survey_designs import PrintedDesign
 
 _FOLLOWING = {  # measures of fit, in small letters -> what they follow from
     **{name: {"log_likelihood"} for name in ("aic", "bic")},
@@ -50,7 +51,7 @@ class Coefficients:
     program, absorb, levels: of fixed effects, which program printed it, the variables absorbed, where it names them,
     and texts of how many levels each has.
     subset: of whom it is, as the table says it, where these are not all. unweighted, unstratified: it says that it has
-    no weights, or no strata.
+    no weights, or no strata. survey: the design of a survey that it is by, as far as it is printed.
     """
 
     rows: tuple[tuple[str, Mapping[str, str]], ...]
@@ -97,6 +98,7 @@ class Coefficients:
     subset: str = ""
     unweighted: bool = False
     unstratified: bool = False
+    survey: PrintedDesign | None = None
 
 
 def unread(fits: Iterable[str], single: Mapping[str, str]) -> tuple[str, ...]:

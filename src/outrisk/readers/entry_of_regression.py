@@ -22,6 +22,7 @@ from outrisk.readers.printed_regression import parts_of, printed_decimals, with_
 from outrisk.readers.remarks import remark
 from outrisk.readers.rows_of_shape import apart
 from outrisk.readers.same_model import hold_cox, hold_response, hold_subset, hold_weight
+from outrisk.readers.survey_designs import with_design
 from outrisk.readers.table_formulas import formula_of, levels_in, with_levels
 from outrisk.readers.term_names import Term, counted_level, in_words, is_short_for, read_term
 
@@ -126,6 +127,18 @@ def _with_errors(
     say that; and the table, without a covariance where it is not known. OutputError where the two contradict.
     """
     said, new = entry.model_fields_set, dict[str, Any]()
+    weighed = not {"weight", "covariance", "cluster"} & said  # by the study, in another way
+    alone = table.survey is not None and table.survey.program == "r" and not table.survey.clustered
+    if entry.design or (weighed and table.survey and not alone):
+        design = with_design(table.survey, entry.design, codebook, place)
+        if entry.design and (table.robust == "nonrobust" or table.clustered):
+            raise OutputError(
+                f"{place}: the standard errors of the table are not those of a survey, and the output has a design; "
+                "correct it"
+            )
+        if design is not None:
+            table = replace(table, robust="", covariance="", weighted=False, distribution="")
+            return entry.model_copy(update={"design": design}), table
     hold_weight(table, entry.weight, codebook, place)
     if table.weighted and "weight" not in said:
         if table.weight not in codebook:

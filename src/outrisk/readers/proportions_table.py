@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 
@@ -42,7 +42,7 @@ def entries_of_proportions(source: Source, entry: ProportionsEntry, codebook: Co
     """The entry with the numbers of a table, then one for its totals; OutputError where it is none. What is left out is
     told to the log.
     """
-    output = entry.model_copy(update={"values": None}).build(codebook, 1)[0]
+    output = cast(Proportions, entry.model_copy(update={"values": None}).build(codebook, 1)[0])
     by = (*entry.by, entry.event) if len(output.counted) > 1 else tuple(entry.by)
     table, said = _cells(source.grid, by, codebook, place)
     arranged = (
@@ -131,7 +131,7 @@ def _statistics(texts: Mapping[str, Any], entry: ProportionsEntry, place: str) -
         absent = [each for each in entry.statistics if each not in there]
         if absent:
             raise OutputError(f"{place}: the table has no {absent[0]}; it has {', '.join(there)}")
-        return entry.statistics
+        return cast("tuple[Statistic, ...]", entry.statistics)
     return tuple(there)
 
 
@@ -233,7 +233,7 @@ def _with_interval(
 
 def _possible(entry: ProportionsEntry, codebook: Codebook) -> bool:
     """Whether some events and records have all numbers of an entry."""
-    (output,) = entry.build(codebook, 1)
+    output = cast(Proportions, entry.build(codebook, 1)[0])
     low, high = (np.full(len(output.labels), end) for end in (-np.inf, np.inf))
     for at, label in enumerate(output.labels):
         value = entry.values[label]

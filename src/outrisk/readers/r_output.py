@@ -21,6 +21,7 @@ from outrisk.readers.r_call import Call, call_of, hold
 from outrisk.readers.r_model import OfModel, of_deviance, of_model
 from outrisk.readers.scale_of_estimates import scale_of
 from outrisk.readers.source import Grid, Source
+from outrisk.readers.survey_designs import design_in
 
 BROOM = {  # names that broom has for statistics
     "estimate": "coefficients",
@@ -124,6 +125,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         clustered=bool(absorbed.cluster),
         cluster=absorbed.cluster,
         distribution="t" if survey else "",
+        survey=design_in(source.text, source.name) if survey else None,
         weighted=survey is not None or model_of.weighted,
         weight=survey[1] if survey else model_of.weight,
         kind="mnlogit" if outcomes else columns.kind,

@@ -9,6 +9,7 @@ from outrisk.errors import OutputError
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.printed_fixed_effects import of_stata
 from outrisk.readers.source import Source
+from outrisk.readers.survey_designs import design_in
 
 _RULE = re.compile(r"^-{5,}\+-{10,}\s*$")
 _HEAD = re.compile(
@@ -122,6 +123,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         cluster=clusters[0] if len(clusters) == 1 else "",
         ordered=any(name.startswith("/cut") for name, _ in rows),
         weighted=weighted,
+        survey=design_in(text, source.name),
         outcomes=tuple(outcomes),
         base=base,
         ties=_ties(text, source.name) if kind == "cox" else "",

@@ -24,6 +24,7 @@ from outrisk.outputs.smooth.proportions import ProportionsEntry
 from outrisk.outputs.smooth.shape import ShapeEntry
 from outrisk.outputs.smooth.survival import SurvivalEntry
 from outrisk.outputs.tables.frequencies import FrequenciesEntry
+from outrisk.outputs.tables.magnitudes import MagnitudesEntry
 from outrisk.outputs.tables.rates import RatesEntry
 from outrisk.outputs.tables.table_one import TableOneEntry
 from outrisk.readers import esttab, gtsummary, modelsummary, r_output, spss_output, stata_log, statsmodels_summary
@@ -38,6 +39,7 @@ from outrisk.readers.rates_table import entries_of_rates
 from outrisk.readers.rows_of_shape import is_of_shape
 from outrisk.readers.shape_table import entries_of_shape
 from outrisk.readers.source import Source, one_sheet, read_source_of_values
+from outrisk.readers.survey_table import entries_of_survey
 from outrisk.readers.survival_table import entry_of_survival_table
 from outrisk.readers.term_names import read_term
 
@@ -225,6 +227,8 @@ def entries_of_table(
         return entries_of_table_one(source, entry, codebook, place, number)
     if isinstance(entry, RatesEntry):
         return entries_of_rates(source, entry, codebook, place, number)
+    if isinstance(entry, MagnitudesEntry | ProportionsEntry) and entry.design is not None:
+        return entries_of_survey(source, entry, codebook, place)
     if isinstance(entry, ProportionsEntry):
         return entries_of_proportions(source, entry, codebook, place)
     if isinstance(entry, MarginsEntry):

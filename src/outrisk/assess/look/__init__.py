@@ -28,6 +28,7 @@ from outrisk.assess.look.of_rates import of_rates
 from outrisk.assess.look.of_shape import shapes_told
 from outrisk.assess.look.of_standardised import of_standardised
 from outrisk.assess.look.of_sums import sums_subtracted
+from outrisk.assess.look.of_surveys import as_tables, of_surveys
 from outrisk.assess.look.of_tests import beside_means, few_in_a_group
 from outrisk.assess.look.printed import Numbers
 from outrisk.assess.look.same_answer import empty_cells, known_answer, same_answer
@@ -60,6 +61,7 @@ RULES: tuple[Rule, ...] = (
     few_compared,
     of_margins,
     of_fixed_effects,
+    of_surveys,
     few_in_a_group,
     curves,
     empty_cells,
@@ -88,6 +90,7 @@ def look(
     a finding is about (`who`) stands in no file. Where records say whose they are (see `Microdata`), people are
     counted, and not records.
     """
+    outputs = [*outputs, *as_tables(outputs)]
     found = [finding for output in outputs for rule in RULES for finding in rule(output, original, appetite, target)]
     numbers = Numbers.of(outputs, original)
     found += unsaid(shapes_told(outputs, numbers, original, appetite), found)

@@ -33,6 +33,7 @@ from outrisk.outputs.smooth.shape import Shape
 from outrisk.outputs.smooth.standardised import Standardised
 from outrisk.outputs.smooth.survival import Survival
 from outrisk.outputs.tables.rates import Rates
+from outrisk.outputs.tables.survey_means import SurveyMeans
 from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import level_in
 from outrisk.problem.released import half_digit
@@ -63,7 +64,9 @@ def counts_told(output: Output, data: Microdata) -> Told:
             yield from _of_fit(output.regression_of_n, data)
         for each in as_proportions(output):
             yield from _of_complete(each, data)
-    elif isinstance(output, HypothesisTest | Correlations) and "n" in output.labels:
+    elif (isinstance(output, HypothesisTest | Correlations) and "n" in output.labels) or (
+        isinstance(output, SurveyMeans) and "n" in output.statistics and not output.by
+    ):
         names = output.variables
         n = float(len(complete(data, output.where, output.name, names)))
         yield Kind(output.where, lacking(data.codebook, names)), _whole(n, output)
@@ -249,7 +252,9 @@ def _saturated(output: Regression) -> tuple[tuple[str, ...], Array, NDArray[np.i
     """The variables of a design that gives each of their cells a mean of its own, the columns of the cells that records
     may be in, and where these are among all; None for another design.
     """
-    if output.weight or output.offset or output.covariance.cluster or output.release.exponentiate:
+    if output.weight or output.offset or output.covariance.cluster or output.covariance.survey:
+        return None
+    if output.release.exponentiate:
         return None
     codebook = output.codebook
     names = tuple(name for name in codebook.names if name in output.design.variables)

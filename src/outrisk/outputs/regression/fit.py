@@ -20,6 +20,7 @@ from outrisk.outputs.base import Array
 from outrisk.outputs.regression.release import ORDERED, Kind, Summary
 from outrisk.outputs.regression.sandwich import OF_THE_MODEL, Covariance, meat_of
 from outrisk.outputs.regression.weighted_mnlogit import WeightedMNLogit
+from outrisk.outputs.survey_design import Drawn
 
 _COLLINEAR = 1e-12  # least eigenvalue of the scaled cross-product of the design
 _LARGEST = 2.0**1000  # size of a column whose squares are no numbers any more
@@ -29,18 +30,19 @@ _SEPARATED = 1e-8  # least information per record in any direction; one event in
 @dataclass(frozen=True, eq=False)
 class Sample:
     """Complete records of a regression: response (n,), design (n, k), offset (n,), weights (n,) and the cluster of each
-    (n,), or None for none.
+    (n,), or None for none; of a survey how they were drawn.
     """
 
     response: Array
     design: Array
     offset: Array
     weights: Array | None = None
-    clusters: NDArray[np.int64] | None = None
+    clusters: NDArray[np.int64] | Drawn | None = None
 
     def part(self, begin: int, end: int) -> Sample:
         """The records from one position to another."""
         weights = None if self.weights is None else self.weights[begin:end]
+        assert not isinstance(self.clusters, Drawn)  # PSUs are counted over all of a sample
         clusters = None if self.clusters is None else self.clusters[begin:end]
         return Sample(self.response[begin:end], self.design[begin:end], self.offset[begin:end], weights, clusters)
 
@@ -73,7 +75,7 @@ def fit_ols(sample: Sample, has_constant: bool, covariance: Covariance) -> Summa
 
 
 def robust_errors(
-    covariance: Covariance, scores: Array, inverse: Array, clusters: NDArray[np.int64] | None
+    covariance: Covariance, scores: Array, inverse: Array, clusters: NDArray[np.int64] | Drawn | None
 ) -> tuple[Array, float | None]:
     """Robust standard errors (K,) from the scores (n, K) of records, times their weights, and the inverse of the
     information; and the number of clusters.

@@ -74,7 +74,7 @@ class Newton:
             with np.errstate(all="ignore"):
                 scale = fit.standard_errors / np.sqrt(np.maximum(np.diag(inverse), 1e-300))
             scale = np.where(np.isfinite(scale) & (scale > 0.0), scale, 1.0)
-            groups = self.sandwich.groups(totals) or max(float(np.nan_to_num(fit.n)), 1.0)
+            groups = float(np.nan_to_num(self.sandwich.groups(totals) or 0.0)) or max(float(np.nan_to_num(fit.n)), 1.0)
             covariance, slopes = estimates_of(self.kind, fit, inverse * np.outer(scale, scale), groups)
         change = self.release.jacobian(fit, slopes, self.published)
         found = change @ covariance @ change.T

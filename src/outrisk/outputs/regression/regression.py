@@ -15,6 +15,7 @@ from outrisk.codebook import format_value
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Common, Subset, joint_for, places_in, record_counts
+from outrisk.outputs.counts_first import CountsFirst
 from outrisk.outputs.regression.design import Side, read_formula, read_number
 from outrisk.outputs.regression.existence import existence
 from outrisk.outputs.regression.fit import Sample, fit_likelihood, fit_ols, why_not
@@ -23,6 +24,7 @@ from outrisk.outputs.regression.response import NumberResponse, OutcomeResponse,
 from outrisk.outputs.regression.sandwich import OF_THE_MODEL, Covariance
 from outrisk.outputs.regression.totals import Tables, spans_one
 from outrisk.outputs.regression.with_shape import fit_with_shape, why_no_dispersion
+from outrisk.outputs.survey_design import Drawn, OverCodebook, SurveyDesign
 from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import Mask, Weight
 from outrisk.problem.counts import middle
@@ -82,11 +84,28 @@ class Regression(Common):
         """How its standard errors were estimated: 'robust' as what that is of this kind."""
         inference = bool(set(INFERENCE) & set(self.release.parts))
         found = self.covariance.checked(self.name, self.kind == "ols", inference)
+        if found.survey:
+            self._check_survey(found.survey)
         if found.cluster and found.cluster not in self.codebook:
             raise OutputError(
                 f"output '{self.name}': cluster: no variable '{found.cluster}'; variables are {self.codebook.names}"
             )
         return found
+
+    def _check_survey(self, survey: SurveyDesign) -> None:
+        """OutputError where no program prints it of a survey."""
+        OverCodebook(self.codebook, self.name, survey)
+        unknown = [each for each in self.release.parts if each in ("log_likelihood", "pseudo_r2", "residual_sd")]
+        if self.kind not in ("ols", "logit", "poisson"):
+            raise OutputError(
+                f"output '{self.name}': design goes with ols, logit and poisson, not {self.kind}; of others programs "
+                "differ"
+            )
+        if unknown:
+            raise OutputError(
+                f"output '{self.name}': release: {unknown[0]!r} is not printed of a survey's regression, which has no "
+                "likelihood; leave it out"
+            )
 
     @cached_property
     def _subset(self) -> Subset:
@@ -143,7 +162,7 @@ class Regression(Common):
             offset,
             self._weight,
             self._subset.masks() + self._complete,
-            self.covariance_meant,
+            self.covariance_meant if set(INFERENCE) & set(self.release.parts) else OF_THE_MODEL,
             len(self.of_shape),
         )
 
@@ -192,7 +211,8 @@ class Regression(Common):
         """Codebook variables of the analysis (without `where`), in codebook order."""
         response, design = self._sides
         offset = self._offset.variables if self._offset else []
-        others = [each for each in (self.weight, self.covariance.cluster) if each]
+        survey = self.covariance.survey
+        others = [each for each in (self.weight, self.covariance.cluster, *(survey.names if survey else [])) if each]
         used = {*response.side.variables, *design.variables, *offset, *others}
         return [name for name in self.codebook.names if name in used]
 
@@ -314,6 +334,9 @@ class Regression(Common):
         together = (
             many[0] if len(many) == 1 else Microdata(self.codebook, np.concatenate([data.codes for data in many]))
         )
+        if self.covariance.survey:
+            yield from super().refits(many, start)
+            return
         try:
             sample, frame = self.sample(together)
         except OutputError:  # of one of them at least
@@ -374,8 +397,38 @@ class Regression(Common):
         offset = self._offset.matrix(frame)[:, 0] if self._offset else np.zeros(len(frame))
         weights = frame[self.weight].to_numpy(dtype=float) if self.weight else None
         cluster = self.covariance.cluster
-        clusters = places_in(self.codebook, [cluster], frame) if cluster else None
+        clusters: NDArray[np.int64] | Drawn | None = None
+        if self.covariance.survey:
+            clusters = self._drawn(data, frame)
+        elif cluster:
+            clusters = places_in(self.codebook, [cluster], frame)
         return Sample(response.of(frame), design.matrix(frame), offset, weights, clusters), frame
+
+    def _drawn(self, data: Microdata, frame: pd.DataFrame) -> Drawn:
+        """How its records were drawn."""
+        survey = self.covariance.survey
+        assert survey is not None
+        over = OverCodebook(self.codebook, self.name, survey)
+        _, drawn = over.records(data, self.covariance.within, self.where, self.variables)
+        assert drawn is not None and len(drawn.psu) == len(frame)
+        return drawn
+
+    @property
+    def _errors_follow(self) -> bool:
+        """Whether standard errors are sums over the records that it is fitted on: PSUs of others count to a design."""
+        survey = self.covariance.survey
+        if survey is None:
+            return True
+        gaps = survey.program == "r" and any(self.codebook[name].missing for name in self.variables)
+        return not survey.subpop and not gaps and bool(survey.psu or not survey.strata)
+
+    @property
+    def sought(self) -> NDArray[np.bool_]:
+        """All numbers but standard errors, and what is made of these, that do not follow from the records fitted."""
+        found = np.ones(len(self.labels), dtype=np.bool_)
+        for part, place in self.release.layout(len(self.coefficients)):
+            found[place] = self._errors_follow or part not in INFERENCE
+        return found
 
     @property
     def _no_records(self) -> OutputError:
@@ -418,16 +471,24 @@ class Regression(Common):
 
     def counts_first(self, low: Array, high: Array, proves: bool = False) -> Released | None:
         """For a proof, without standard errors by clusters, and so without these, which would multiply the kinds of
-        records.
+        records; without errors by a design that a search cannot bring nearer.
         """
-        cluster = self.covariance_meant.cluster
-        if not (proves and cluster) or self.codebook[cluster].missing:
+        cluster, survey = self.covariance_meant.cluster, self.covariance.survey
+        psu = cluster or (survey.psu if survey else "")
+        if survey and not self._errors_follow:
+            if not set(INFERENCE) & set(self.release.parts):
+                return None
+        elif not (proves and psu) or self.codebook[psu].missing:
             return None
         release = self.release.without(INFERENCE)
         layout = self.release.layout(len(self.coefficients))
         kept = np.concatenate([np.arange(len(low))[place] for part, place in layout if part in release.parts])
-        rest = replace(self, release=release, covariance=OF_THE_MODEL)
-        return Released(rest, low[kept], high[kept], rest.parts(middle(low[kept], high[kept])), kept)
+        rest = replace(self, release=release, covariance=self.covariance if survey else OF_THE_MODEL)
+        made = rest.parts(middle(low[kept], high[kept]))
+        if survey and not proves:
+            names = [self.labels[at] for at in kept]
+            return Released(CountsFirst.of_whole(self, self, made, kept, names), low[kept], high[kept], made, kept)
+        return Released(rest, low[kept], high[kept], made, kept)
 
     def implied(self, low: Array, high: Array) -> tuple[Released, ...]:
         """That there are coefficients which are not printed."""

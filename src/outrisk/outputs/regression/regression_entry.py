@@ -18,10 +18,12 @@ from outrisk.outputs.regression.programs import Program, Singletons
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.release import DECIMALS, NUMBERS, Number, Release
 from outrisk.outputs.regression.sandwich import Covariance, Distribution, Estimator
+from outrisk.outputs.survey_design import SurveyDesign
 
 _INSTEAD = {
     "response": "write a formula",
     "weight": "regressions with weights and fixed effects are not known: write C(...) terms and keep",
+    "design": "regressions by a design with fixed effects are not known: write C(...) terms and keep",
 }
 
 
@@ -168,6 +170,7 @@ class RegressionEntry(FormulaEntry):
     absorb: Names = ()
     program: Program | None = None
     singletons: Singletons = ""
+    design: SurveyDesign | None = None
 
     def build(self, codebook: Codebook, position: int) -> Sequence[Any]:
         """The output of this entry; with fixed effects, which are in the formula or in `absorb`, one of these."""
@@ -179,7 +182,7 @@ class RegressionEntry(FormulaEntry):
             return super().build(codebook, position)
         if self.kind != "ols":
             raise OutputError(f"output '{name}': absorb goes with ols, not {self.kind}; write C(...) terms and keep")
-        for key in ("response", "weight"):
+        for key in ("response", "weight", "design"):
             if getattr(self, key):
                 raise OutputError(f"output '{name}': '{key}' does not go with absorb; {_INSTEAD[key]}")
         covariance = Covariance(self.covariance, self.cluster, self.distribution)
@@ -188,6 +191,11 @@ class RegressionEntry(FormulaEntry):
         return [with_absorbed(codebook, name, self.formula, self.absorb, **options, **how)]
 
     def _built(self, codebook: Codebook, name: str, formula: str) -> Regression:
-        options = (self.where, self.event, self.base, self.offset, self.weight)
-        covariance = Covariance(self.covariance, self.cluster, self.distribution)
+        design = self.design
+        if design and self.weight:
+            raise OutputError(f"output '{name}': weight does not go with design; write design: {{weights: ...}}")
+        where, weight = (design.subset(self.where), design.weights) if design else (self.where, self.weight)
+        options = (where, self.event, self.base, self.offset, weight)
+        within = self.where if design else ""
+        covariance = Covariance(self.covariance, self.cluster, self.distribution, design, within)
         return Regression(codebook, name, self.kind, formula, self._released, *options, covariance=covariance)

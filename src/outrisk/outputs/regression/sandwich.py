@@ -1,8 +1,10 @@
-"""Robust standard errors: the sandwich of Huber (1967) and White (1980), by clusters that of Liang and Zeger (1986)."""
+"""Robust standard errors: the sandwich of Huber (1967) and White (1980), by clusters that of Liang and Zeger (1986),
+and by the design of a survey that of Binder (1983).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 
 from outrisk.errors import OutputError
 from outrisk.outputs.base import Array
+from outrisk.outputs.survey_design import Drawn, SurveyDesign, about_strata, df_of, psus_there
 from outrisk.problem.algebra import symmetric
 
 Estimator = Literal["", "robust", "HC0", "HC1", "CR0", "CR1", "CR1S"]
@@ -26,19 +29,27 @@ class Covariance:
     HC0, CR0: c = 1. CR1: G / (G - 1). CR1S, and HC1 of records: (n - 1) / (n - K) times that (the names are those of
     MacKinnon and White 1985 and of R's clubSandwich). robust: what Stata takes, HC1 or CR1S for ols and CR1 for others.
     `distribution` of p-values and limits: '' is t for ols and normal for others; t has n - K degrees of freedom, or
-    G - 1 with a `cluster`.
+    G - 1 with a `cluster`. survey: the design that records were drawn by, in its place, of those where `within` holds.
     """
 
     estimator: Estimator = ""
     cluster: str = ""
     distribution: Distribution = ""
+    survey: SurveyDesign | None = None
+    within: str = ""
 
     def __bool__(self) -> bool:
-        return bool(self.estimator)
+        return bool(self.estimator or self.survey)
 
     def checked(self, output: str, ols: bool, inference: bool) -> Covariance:
         """Itself as it is meant, without 'robust'; OutputError for what contradicts itself, or goes with nothing."""
         given = "cluster" if self.cluster else "covariance" if self.estimator else "distribution"
+        if self.survey and (self.estimator or self.cluster):
+            raise OutputError(
+                f"output '{output}': '{given}' does not go with design, which has its own errors; leave it out"
+            )
+        if self.survey and not self.distribution:
+            return replace(self, distribution="t")
         if not (self.estimator or self.cluster or self.distribution):
             return self
         if not inference:
@@ -58,13 +69,14 @@ class Covariance:
         parts = [
             f"robust standard errors ({self.estimator})" if self.estimator else "",
             f"clustered by {self.cluster}" if self.cluster else "",
+            self.survey.notes if self.survey else "",
             f"{self.distribution} distribution" if self.distribution else "",
         ]
         return ", ".join(part for part in parts if part)
 
     def factor(self, n: float, groups: float | None, K: int) -> tuple[float, float]:
         """c for n records in so many clusters (None: each is one), and its derivative in n; NaN where undefined."""
-        if self.estimator in ("HC0", "CR0"):
+        if self.estimator in ("HC0", "CR0") or (self.survey and groups is not None):
             return 1.0, 0.0
         both = self.estimator in ("HC1", "CR1S")
         if groups is None:
@@ -76,10 +88,16 @@ class Covariance:
         return (more * (n - 1.0) / (n - K), more * (1.0 - K) / (n - K) ** 2) if both else (more, 0.0)
 
     def df(self, n: float, groups: float | None, K: int) -> tuple[float, float]:
-        """Degrees of freedom of p-values and limits, and their derivative in n; NaN where there are none."""
+        """Degrees of freedom of p-values and limits, and their derivative in n; NaN where there are none. groups: of a
+        survey the degrees of freedom of its design.
+        """
         if self.distribution != "t":
             return np.inf, 0.0
-        found, slope = (n - K, 1.0) if groups is None else (groups - 1.0, 0.0)
+        if self.survey:
+            less = K - 1.0 if self.survey.program == "r" else 0.0
+            found, slope = (n - 1.0 - less, 1.0) if groups is None else (groups - less, 0.0)
+        else:
+            found, slope = (n - K, 1.0) if groups is None else (groups - 1.0, 0.0)
         return (found, slope) if found > 0 else (np.nan, 0.0)
 
 
@@ -89,7 +107,8 @@ OF_THE_MODEL = Covariance()
 @dataclass(frozen=True, eq=False)
 class Sandwich:
     """The covariance of K coefficients from totals: of the meat from `first` on, the lower triangle by rows or, with
-    `clusters`, the scores of each; whose numbers of records (weighted) are the totals from `counts` on.
+    `clusters`, the scores of each; whose numbers of records (weighted) are the totals from `counts` on. stratum
+    (clusters,): that of each PSU of a survey.
     """
 
     covariance: Covariance
@@ -97,6 +116,7 @@ class Sandwich:
     first: int
     clusters: int = 0
     counts: int = 0
+    stratum: NDArray[np.int64] | None = None
 
     @cached_property
     def _triangle(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -113,10 +133,13 @@ class Sandwich:
         return slice(self.first, self.first + self.size)
 
     def groups(self, totals: Array) -> float | None:
-        """Number of clusters that have records; None where each record is one."""
+        """Number of clusters that have records, of a survey degrees of freedom; None where each record is one."""
         if not self.clusters:
             return None
         sizes = totals[self.counts : self.counts + self.clusters]
+        survey = self.covariance.survey
+        if survey and self.stratum is not None:
+            return df_of(self.stratum, there := psus_there(sizes), there, survey.program)
         return float((sizes > 1e-9 * sizes.max(initial=0.0)).sum())
 
     def of(self, totals: Array, inverse: Array, n: float) -> Array:
@@ -134,7 +157,7 @@ class Sandwich:
         left, of = (inverse, plain) if along is None else (along @ inverse, along @ plain)
         of_information = -factor * twice * (left[:, rows] * of[:, columns] + left[:, columns] * of[:, rows])
         if self.clusters:
-            scores = totals[self.place].reshape(self.clusters, self.K) @ left.T
+            scores = self._apart(totals) @ left.T
             of_meat = (2.0 * factor * scores.T[:, :, None] * left[:, None, :]).reshape(len(left), -1)
         else:
             of_meat = factor * twice * left[:, rows] * left[:, columns]
@@ -144,9 +167,16 @@ class Sandwich:
     def _meat(self, totals: Array) -> Array:
         found = totals[self.place]
         if self.clusters:
-            scores = found.reshape(self.clusters, self.K)
-            return np.asarray(scores.T @ scores)
+            return np.asarray(found.reshape(self.clusters, self.K).T @ self._apart(totals))
         return symmetric(found, self.K)
+
+    def _apart(self, totals: Array) -> Array:
+        """What the scores of clusters are multiplied with to their meat: themselves, or what is apart in strata."""
+        scores = totals[self.place].reshape(self.clusters, self.K)
+        if self.covariance.survey is None or self.stratum is None:
+            return scores
+        there = psus_there(totals[self.counts : self.counts + self.clusters])
+        return about_strata(scores, self.stratum, there, self.covariance.survey.lonely)
 
 
 def meant(estimator: Estimator, ols: bool) -> Estimator:
@@ -154,8 +184,12 @@ def meant(estimator: Estimator, ols: bool) -> Estimator:
     return estimator if estimator != "robust" else "CR1S" if ols else "CR1"
 
 
-def meat_of(scores: Array, clusters: NDArray[np.int64] | None) -> tuple[Array, float | None]:
-    """The meat (K, K) of the scores (n, K) of records, times their weights, and how many clusters they are in."""
+def meat_of(scores: Array, clusters: NDArray[np.int64] | Drawn | None) -> tuple[Array, float | None]:
+    """The meat (K, K) of the scores (n, K) of records, times their weights, and how many clusters they are in; of a
+    survey its degrees of freedom.
+    """
+    if isinstance(clusters, Drawn):
+        return clusters.meat(scores), clusters.df
     if clusters is None:
         return np.asarray(scores.T @ scores), None
     _, cell = np.unique(clusters, return_inverse=True)

@@ -14,6 +14,7 @@ from outrisk.outputs.base import joint_for
 from outrisk.outputs.regression.newton import Newton
 from outrisk.outputs.regression.release import INFERENCE, Kind, Release
 from outrisk.outputs.regression.sandwich import OF_THE_MODEL, Covariance, Sandwich
+from outrisk.outputs.survey_design import OverCodebook
 from outrisk.problem.blocks import Array, Joint, Mask, Model, Term, Weight, spread_rows
 from outrisk.problem.released import ModelPart, half_digit
 
@@ -89,7 +90,9 @@ class Tables:
         )
         first = model.size - model.n_extra
         n_clusters = cluster.size if cluster else 0
-        sandwich = Sandwich(self.covariance, K, K + model.n_information, n_clusters, first + len(extras))
+        over = self._sampled
+        stratum = over.stratum if over else None
+        sandwich = Sandwich(self.covariance, K, K + model.n_information, n_clusters, first + len(extras), stratum)
         newton = Newton(
             self.kind,
             coefficients,
@@ -109,7 +112,14 @@ class Tables:
         return ModelPart(model, newton, len(published), errors, p_values, newton, at)
 
     @property
+    def _sampled(self) -> OverCodebook | None:
+        survey = self.covariance.survey
+        return OverCodebook(self.codebook, self.output, survey) if survey else None
+
+    @property
     def _cluster(self) -> Joint | None:
+        if over := self._sampled:
+            return over.joint if over.design.psu else None
         name = self.covariance.cluster
         return joint_for(self.codebook, [name], self.output) if name else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,9 @@ from outrisk.outputs.smooth.binomial_limits import (
 )
 from outrisk.outputs.smooth.proportions_checks import check
 from outrisk.outputs.smooth.proportions_of_totals import ProportionsOfTotals
+from outrisk.outputs.survey_design import SurveyDesign
 from outrisk.outputs.tables.person_time import ENDS
+from outrisk.outputs.tables.survey_means import OfDesign, SurveyMeans, digits_of, refuse_of_design
 from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import Joint, Mask, Term
 from outrisk.problem.released import ModelPart, Released
@@ -291,25 +293,33 @@ class ProportionsEntry(Entry):
     event: str
     event_value: Level = ""
     by: Names = ()
-    statistics: Annotated[tuple[Statistic, ...], BeforeValidator(listed)] = ("proportion",)
+    statistics: Annotated[tuple[Statistic | OfDesign, ...], BeforeValidator(listed)] = ("proportion",)
     per: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     interval: ProportionInterval = "exact"
     level: float = Field(default=0.95, gt=0, lt=1)
     divisor: Divisor = "n"
     distribution: Distribution = "normal"
     decimals: smooth.Decimals | None = None
+    design: SurveyDesign | None = None
 
-    def build(self, codebook: Codebook, position: int) -> list[Proportions]:
-        """The output of this entry, the `position`-th (from 1) of its study."""
+    @property
+    def _name(self) -> str:
         value = f" = {self.event_value}" if self.event_value else ""
         by = f" by {' x '.join(self.by)}" if self.by else ""
+        return self.name or f"proportions of {self.event}{value}{by}"
+
+    def build(self, codebook: Codebook, position: int) -> list[Proportions] | list[SurveyMeans]:
+        """The output of this entry, the `position`-th (from 1) of its study; with a design, one by it."""
+        if self.design is not None:
+            return [self._by_design(codebook, self.design)]
+        refuse_of_design(self._name, self.statistics, ["n"])
         return [
             Proportions(
                 codebook,
-                self.name or f"proportions of {self.event}{value}{by}",
+                self._name,
                 self.event,
                 self.by,
-                tuple(dict.fromkeys(self.statistics)),
+                cast("tuple[Statistic, ...]", tuple(dict.fromkeys(self.statistics))),
                 self.per,
                 self.interval,
                 self.level,
@@ -320,3 +330,29 @@ class ProportionsEntry(Entry):
                 self.where,
             )
         ]
+
+    def _by_design(self, codebook: Codebook, design: SurveyDesign) -> SurveyMeans:
+        name, given = self._name, self.model_fields_set
+        if "interval" in given and self.interval not in BY_ERROR:
+            raise OutputError(
+                f"output '{name}': interval: {self.interval} limits are not known with a design; write logit or normal"
+            )
+        if "divisor" in given:
+            raise OutputError(f"output '{name}': divisor does not go with design, which has its own; leave it out")
+        plain = Proportions(codebook, name, self.event, self.by, event_value=self.event_value)
+        return SurveyMeans(
+            codebook,
+            name,
+            self.event,
+            design,
+            self.by,
+            tuple(dict.fromkeys(self.statistics)),
+            plain.counted,
+            self.per,
+            where=design.subset(self.where),
+            within=self.where,
+            logit=not ("interval" in given and self.interval == "normal"),
+            level=self.level,
+            distribution=self.distribution if "distribution" in given else "t",
+            digits=digits_of(self.decimals, self.statistics),
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Common, Entry, Names, listed
+from outrisk.outputs.survey_design import SurveyDesign
 from outrisk.outputs.tables.as_given import Sheet
 from outrisk.outputs.tables.cells import Cells, grouped
 from outrisk.outputs.tables.checks import check_sum, check_whole, check_within
@@ -24,6 +25,7 @@ from outrisk.outputs.tables.errors_of_means import ERROR, Distribution, ErrorsOf
 from outrisk.outputs.tables.moments import Moments
 from outrisk.outputs.tables.person_time import ENDS
 from outrisk.outputs.tables.protection import UNPROTECTED, Protection, rounded, withheld
+from outrisk.outputs.tables.survey_means import INSTEAD, OfDesign, SurveyMeans, digits_of, refuse_of_design
 from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import Tally
 from outrisk.problem.counts import Counts
@@ -391,28 +393,31 @@ class MagnitudesEntry(Entry):
     kind: Literal["magnitudes"]
     value: str
     by: Names = ()
-    statistics: Annotated[tuple[Statistic, ...], BeforeValidator(listed)] = ("mean",)
+    statistics: Annotated[tuple[Statistic | OfDesign, ...], BeforeValidator(listed)] = ("mean",)
     level: float = Field(default=0.95, gt=0, lt=1)
     distribution: Distribution = "t"
     weight: str = ""
-    decimals: Digits | dict[Statistic, Digits] = Field(default_factory=dict)
+    decimals: Digits | dict[Statistic | OfDesign, Digits] = Field(default_factory=dict)
     protection: Protection = UNPROTECTED
+    design: SurveyDesign | None = None
 
-    def build(self, codebook: Codebook, position: int) -> list[Magnitudes]:
-        """The output of this entry, the `position`-th (from 1) of its study."""
+    def build(self, codebook: Codebook, position: int) -> list[Magnitudes] | list[SurveyMeans]:
+        """The output of this entry, the `position`-th (from 1) of its study; with a design, one by it."""
+        if self.design is not None:
+            return [self._by_design(codebook, self.design)]
+        refuse_of_design(self.name or self.value, self.statistics)
         given = self.decimals
         digits = tuple(
             given.get(each, _DIGITS[each]) if isinstance(given, dict) else given * (each != "count")
-            for each in self.statistics
+            for each in cast("tuple[Statistic, ...]", self.statistics)
         )
-        name = self.name or " by ".join(part for part in (self.value, " x ".join(self.by)) if part)
         return [
             Magnitudes(
                 codebook,
-                name,
+                self._name,
                 self.value,
                 self.by,
-                self.statistics,
+                cast("tuple[Statistic, ...]", self.statistics),
                 self.where,
                 self.weight,
                 digits,
@@ -421,3 +426,29 @@ class MagnitudesEntry(Entry):
                 self.distribution,
             )
         ]
+
+    @property
+    def _name(self) -> str:
+        return self.name or " by ".join(part for part in (self.value, " x ".join(self.by)) if part)
+
+    def _by_design(self, codebook: Codebook, design: SurveyDesign) -> SurveyMeans:
+        name = self._name
+        for key in ("weight", "protection"):
+            if getattr(self, key) not in ("", UNPROTECTED):
+                raise OutputError(f"output '{name}': {key} does not go with design; {INSTEAD[key]}")
+        distribution = self.distribution
+        if "distribution" not in self.model_fields_set and design.program == "r":
+            distribution = "normal"
+        return SurveyMeans(
+            codebook,
+            name,
+            self.value,
+            design,
+            self.by,
+            tuple(dict.fromkeys(self.statistics)),
+            where=design.subset(self.where),
+            within=self.where,
+            level=self.level,
+            distribution=distribution,
+            digits=digits_of(self.decimals, self.statistics),
+        )

@@ -1,0 +1,37 @@
+# Rscript make_survey.R: what R's survey package makes of survey_records.csv, to 12 digits (survey_by_r.csv).
+suppressMessages(library(survey))
+options(survey.lonely.psu = "fail")
+d <- read.csv("survey_records.csv")
+out <- data.frame()
+put <- function(name, ...) for (v in list(...)) out <<- rbind(out, data.frame(name = name, number = unname(as.vector(v))))
+full <- svydesign(~psu, strata = ~stratum, weights = ~weight, data = d, nest = TRUE)
+clusters <- svydesign(~interaction(stratum, psu), weights = ~weight, data = d)
+strata <- svydesign(~1, strata = ~stratum, weights = ~weight, data = d)
+plain <- svydesign(~1, weights = ~weight, data = d)
+tight <- function(f, design, ...) svyglm(f, design, control = glm.control(epsilon = 1e-14, maxit = 50), ...)
+fit <- function(name, m, ...) put(name, coef(m), sqrt(diag(vcov(m))), confint(m, ...)[, 1], confint(m, ...)[, 2],
+                                  summary(m)$coefficients[, 4])
+for (each in c("full", "clusters", "strata", "plain")) {
+  design <- get(each)
+  m <- svymean(~pressure, design); put(paste("mean", each), coef(m), SE(m), confint(m))
+  m <- svymean(~pressure, design); put(paste("mean t", each), coef(m), SE(m), confint(m, df = degf(design)))
+  b <- svyby(~pressure, ~region, design, svymean); put(paste("by", each), t(cbind(coef(b), SE(b), confint(b))))
+  p <- svyby(~smoker, ~region, design, svyciprop, vartype = c("se", "ci"))
+  put(paste("ciprop", each), t(as.matrix(p[, c("smoker", "se.as.numeric(smoker)", "ci_l", "ci_u")])))
+  fit(paste("ols", each), tight(pressure ~ age + sex + region, design))
+  fit(paste("logit", each), tight(smoker ~ age + sex, design, family = quasibinomial()))
+  fit(paste("poisson", each), tight(visits ~ age + sex, design, family = quasipoisson()))
+  sub <- subset(design, sex == "f" & age < 40)
+  m <- svymean(~pressure, sub); put(paste("subpop mean", each), coef(m), SE(m), confint(m, df = degf(sub)))
+  fit(paste("subpop ols", each), tight(pressure ~ age, sub))
+  fit(paste("subpop logit t", each), tight(smoker ~ age, sub, family = quasibinomial()), ddf = degf(design))
+}
+p <- svymean(~region, full); put("levels full", t(cbind(coef(p), SE(p))))
+one <- subset(d, !(stratum == 3 & psu > 1))
+for (how in c("certainty", "adjust", "average")) {
+  options(survey.lonely.psu = how)
+  lonely <- svydesign(~psu, strata = ~stratum, weights = ~weight, data = one, nest = TRUE)
+  m <- svymean(~pressure, lonely); put(paste("lonely", how), coef(m), SE(m), confint(m, df = degf(lonely)))
+}
+out$number <- sprintf("%.15g", out$number)
+write.csv(out, "survey_by_r.csv", row.names = FALSE)
