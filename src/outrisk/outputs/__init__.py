@@ -8,6 +8,8 @@ from outrisk.outputs.given import released_as_given
 from outrisk.outputs.plain_entry import entry_of
 from outrisk.outputs.regression.cox import Cox
 from outrisk.outputs.regression.cox_entry import CoxEntry
+from outrisk.outputs.regression.mixed import Mixed
+from outrisk.outputs.regression.mixed_entry import MixedEntry
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.regression_entry import Logit, RegressionEntry, logit_from_terms
 from outrisk.outputs.regression.release import Release
@@ -45,6 +47,7 @@ def register(entry: type[Entry]) -> type[Entry]:
 for _entry in (
     RegressionEntry,
     CoxEntry,
+    MixedEntry,
     FrequenciesEntry,
     UnivariateEntry,
     MagnitudesEntry,
@@ -85,6 +88,8 @@ __all__ = [
     "Logit",
     "Magnitudes",
     "MagnitudesEntry",
+    "Mixed",
+    "MixedEntry",
     "Mode",
     "ModeEntry",
     "Output",
