@@ -17,8 +17,11 @@ from outrisk.outputs.base import Array
 from outrisk.outputs.regression.random_intercept import Moments, Products, swamy_arora
 from outrisk.outputs.regression.release import Release, Summary
 from outrisk.outputs.regression.variance_numbers import OF_MODEL, Numbers
+from outrisk.problem.released import half_digit
 
+_BESIDE = 4.0  # widths of what printed numbers leave open, to either side, in which the ratio is that of the data
 _HALF = 0.5  # of a record: groups with fewer have none
+OF_GROUPS = ("variance_u", "sigma_u", "rho")  # parts that are 0 where the groups do not vary
 _RIDGE = 1e-11  # least eigenvalue of the scaled covariance of the numbers that is told from 0
 
 
@@ -77,6 +80,9 @@ class RandomIntercept:
         if told is not None:  # by the chord to the published one: of a root, whose slope at 0 has no end
             towards = max(float(np.nan_to_num(fit.sigma_u)), 0.0) + told
             changes = replace(changes, sigma_u=changes.variance_u / max(towards, 1e-3 * self.made.units.scale))
+        if u[-2] < 0.0:  # where 0 is published, and is what the data have
+            at_0 = {part: np.zeros(len(totals)) for part in OF_GROUPS if not self._told(part)}
+            changes = replace(changes, **at_0)  # type: ignore[arg-type]
         return self.release.jacobian(fit, changes, self.published)
 
     def says(self, low: Array, high: Array) -> None:
@@ -92,7 +98,7 @@ class RandomIntercept:
         n, groups = max(float(np.nan_to_num(fit.n)), 4.0), max(float(len(moments.n)), 2.0)
         error = np.nan_to_num(fit.standard_errors, nan=1.0)
         back = self.made.units.back
-        inverse = back @ Products.of(moments.products(max(float(u[-2]), 0.0))).inverse @ back.T
+        inverse = back @ Products.of(moments.products(float(np.clip(u[-2], *self._near)))).inverse @ back.T
         root = np.sqrt(np.maximum(np.diag(inverse), 1e-300))
         covariance = np.zeros((2 * K + len(OF_MODEL),) * 2)
         covariance[:K, :K] = np.outer(error, error) * inverse / np.outer(root, root)
@@ -150,6 +156,35 @@ class RandomIntercept:
         value = np.nan if place is None else float(self.published[place][0])
         return value if np.isfinite(value) else None
 
+    @cached_property
+    def _near(self) -> tuple[float, float]:
+        """Between which ratios those lie that the published numbers may be of, and a little further: there all numbers
+        are taken at the ratio that the data have, elsewhere at the nearest end, where they are closer to linear in the
+        totals. All from 0 on where none tells it.
+        """
+        found = {part: self._ends(part) for part in (*OF_GROUPS, "residual_sd", "variance_e")}
+        told = {part: ends for part, ends in found.items() if ends is not None}
+        squares = [
+            told[square] if square in told else told[root] ** 2 if root in told else None
+            for square, root in (("variance_u", "sigma_u"), ("variance_e", "residual_sd"))
+        ]
+        if squares[0] is not None and squares[1] is not None and squares[1][0] > 0.0:
+            low, high = squares[0][0] / squares[1][1], squares[0][1] / squares[1][0]
+        elif "rho" in told and told["rho"][1] < 1.0:
+            low, high = told["rho"] / (1.0 - told["rho"])
+        else:
+            return 0.0, np.inf
+        more = _BESIDE * (high - low)
+        return max(float(low - more), 0.0), float(high + more)
+
+    def _ends(self, part: str) -> Array | None:
+        """From where to where a printed number may lie, (2,); None where it is not printed."""
+        value = self._told(part)
+        if value is None:
+            return None
+        half = float(half_digit(self.release.digits(self.p - 1))[self.release.places(part, self.p - 1)[0]])
+        return np.array([max(value - half, 0.0), value + half])
+
     def _summary(self, moments: Moments) -> tuple[Summary, Array]:
         """The fit, and what its numbers are of; the ratio there is below 0 where the likelihood, or the variances of
         Swamy and Arora, would have it there.
@@ -161,7 +196,7 @@ class RandomIntercept:
             u[2 * K + 1] = moments.records
             return self.made.summary(self.made.vector(u), np.inf, groups), u
         ratio, residual = self.made.ratio(moments)
-        at = max(ratio, 0.0)
+        at = float(np.clip(ratio, *self._near))
         u = self.made.fit(moments, at, residual)
         if ratio == 0.0 and self.made.method != "gls":
             ratio = moments.below(self.made.method)
@@ -173,7 +208,7 @@ class RandomIntercept:
 
     def _below(self, fit: Summary) -> Summary:
         """Where the variance between groups is below 0: 0, but where one is published that is not."""
-        told = [self._told(part) for part in ("variance_u", "sigma_u", "rho")]
+        told = [self._told(part) for part in OF_GROUPS]
         variance, sigma, rho = (bool(each) for each in told)
         return replace(
             fit,
@@ -197,7 +232,8 @@ class RandomIntercept:
         if not np.isfinite(u).all():
             return []
         method, ratio = self.made.method, float(u[-2])
-        at = max(ratio, 0.0)
+        least, most = self._near
+        at = float(np.clip(ratio, least, most))
         found = self._at(moments, at)
         if method == "gls":
             of_ratio, residual = self._of_components(moments)
@@ -205,7 +241,7 @@ class RandomIntercept:
             residual = Slopes(np.zeros((self.p, self.p)), np.zeros_like(moments.sums))
             bend = moments.bend(ratio, method)
             of_ratio = self._of_score(moments, ratio).times(-1.0 / bend if bend > 0.0 else 0.0)
-        if ratio > 0.0:
+        if least < ratio < most:
             by_ratio = self._by_ratio(moments, at)
             found = [each + of_ratio.times(change) for each, change in zip(found, by_ratio, strict=True)]
         return [*found, of_ratio, residual]
