@@ -22,6 +22,7 @@ from outrisk.assess.look.of_conditions import conditions_told
 from outrisk.assess.look.of_correlations import of_correlations
 from outrisk.assess.look.of_crossed import crossed_told
 from outrisk.assess.look.of_fixed_effects import of_fixed_effects
+from outrisk.assess.look.of_mixed import of_mixed
 from outrisk.assess.look.of_proportions import of_proportions
 from outrisk.assess.look.of_rates import of_rates
 from outrisk.assess.look.of_shape import shapes_told
@@ -58,6 +59,7 @@ RULES: tuple[Rule, ...] = (
     degrees_of_freedom,
     few_compared,
     of_fixed_effects,
+    of_mixed,
     few_in_a_group,
     curves,
     empty_cells,
@@ -65,7 +67,7 @@ RULES: tuple[Rule, ...] = (
 _SEEN = frozenset(  # kinds whose numbers the rules know how to read
     {"frequencies", "magnitudes", "rates", "quantiles", "mode", "histogram", "correlations", "survival", "test"}
     | {"standardised", "proportions", "association", "shape"}
-    | {"logit", "probit", "poisson", "ols", "mnlogit", "ologit", "oprobit", "negbin", "cox"}
+    | {"logit", "probit", "poisson", "ols", "mnlogit", "ologit", "oprobit", "negbin", "cox", "mixed"}
 )
 
 

@@ -20,7 +20,8 @@ from outrisk.outputs.regression.design import Side, read_formula
 from outrisk.outputs.regression.existence import Existence
 from outrisk.outputs.regression.group_totals import RandomIntercept
 from outrisk.outputs.regression.random_intercept import METHODS, Method, Moments, moments_of
-from outrisk.outputs.regression.release import INFERENCE, OF_EACH, Release
+from outrisk.outputs.regression.regression import Regression
+from outrisk.outputs.regression.release import OF_EACH, Release
 from outrisk.outputs.regression.response import NumberResponse
 from outrisk.outputs.regression.variance_numbers import BY_GLS, PROGRAMS, MixedProgram, Numbers, Units, fitted, method_of
 from outrisk.problem.analysis import RecordCounts
@@ -221,6 +222,10 @@ class Mixed(Common):
         group, or each record is a group.
         """
         terms, response, groups, _ = self.records(data)
+        moments, units = self._moments(terms, response, groups)
+        return self.release.numbers(fitted(Numbers(self.fitted_by, self.program, units), moments))
+
+    def _moments(self, terms: Array, response: Array, groups: NDArray[np.int64]) -> tuple[Moments, Units]:
         levels = int(groups.max()) + 1
         if levels < 2:
             raise self._error(f"all records are of one level of '{self.groups}'; a random intercept needs two")
@@ -234,8 +239,20 @@ class Mixed(Common):
         moments = moments_of(np.column_stack([np.ones(len(groups)), (columns - centre) / scale]), groups)
         if moments.collinear:
             raise self._error(f"its {len(self.columns)} columns are collinear in these records; drop a term")
-        made = Numbers(self.fitted_by, self.program, Units.of(centre, scale))
-        return self.release.numbers(fitted(made, moments))
+        return moments, Units.of(centre, scale)
+
+    def as_linear(self, data: Microdata) -> Regression | None:
+        """The linear regression that it is of records between whose groups it finds no variance; None of others."""
+        terms, response, groups, _ = self.records(data)
+        try:
+            moments, units = self._moments(terms, response, groups)
+        except OutputError:
+            return None
+        if moments.exact or Numbers(self.fitted_by, self.program, units).ratio(moments)[0] > 0.0:
+            return None
+        parts = [part for part in self.release.parts if part in (*OF_EACH, "n", "residual_sd")]
+        release = replace(self.release.without([each for each in self.release.parts if each not in parts]), absorbed=())
+        return Regression(self.codebook, self.name, "ols", self.formula, release, self.where, keep=self.keep)
 
     @property
     def _sought(self) -> NDArray[np.bool_]:
@@ -323,7 +340,7 @@ class Mixed(Common):
         return tuple(found), centre, scale
 
 
-def split_random(formula: str, output: str) -> tuple[str, str]:
+def split_random(formula: str, place: str) -> tuple[str, str]:
     """A formula 'y ~ x + (1 | school)', as lme4 has it, as 'y ~ x' and the variable behind the bar; '' for none.
 
     OutputError for other random effects than one random intercept.
@@ -336,7 +353,7 @@ def split_random(formula: str, output: str) -> tuple[str, str]:
     if len(found) > 1 or inside != "1" or not re.fullmatch(r"[\w.]+", group):
         written = " + ".join(f"({a.strip()} {bar} {b.strip()})" for a, bar, b in found)
         raise OutputError(
-            f"output '{output}': {written} is not known; known is one random intercept of one variable, (1 | school)"
+            f"{place}: {written} is not known; known is one random intercept of one variable, (1 | school)"
         )
     rest = re.sub(r"\s*\+?\s*$", "", _BAR.sub("", formula)).rstrip()
     rest = re.sub(r"\+\s*\+", "+", re.sub(r"~\s*\+\s*", "~ ", rest))
@@ -345,7 +362,7 @@ def split_random(formula: str, output: str) -> tuple[str, str]:
 
 def built(codebook: Codebook, name: str, formula: str, groups: str, **options: object) -> Mixed:
     """A model whose groups stand in its formula, or beside it; OutputError where both differ, or neither says them."""
-    terms, named = split_random(formula, name)
+    terms, named = split_random(formula, f"output '{name}'")
     if named and groups and named != groups:
         raise OutputError(f"output '{name}': groups: {groups!r}, but the formula has (1 | {named}); keep one")
     if not (named or groups):
