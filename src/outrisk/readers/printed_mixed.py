@@ -11,10 +11,12 @@ from outrisk.outputs.regression.mixed import split_random
 from outrisk.outputs.regression.mixed_entry import MixedEntry
 from outrisk.outputs.regression.variance_numbers import MixedProgram
 from outrisk.readers.coefficients import Coefficients
+from outrisk.readers.printed_number import read_printed
 from outrisk.readers.remarks import remark
 
 _NUMBER = r"(-?[\d,]*\.?\d+(?:e[-+]?\d+)?)"
 _MORE = "a random intercept of one variable is known"
+_OF_SEARCH = 1e-4  # of a variance, by which statsmodels' search stops beside the maximum
 _TERMS = re.compile(r"^\s*(sd|var|corr|cov)\(([^)]*)\)\s*\|\s*" + _NUMBER, re.M)
 
 
@@ -81,6 +83,11 @@ def of_statsmodels(text: str, place: str) -> Random | None:
     found.method, found.levels = facts.get("Method", "").casefold(), facts.get("No. Groups", "")
     for part, name in (("variance_e", "Scale"), ("n", "No. Observations"), ("log_likelihood", "Log-Likelihood")):
         found.single |= {part: facts[name]} if name in facts else {}
+    for part, share in (("variance_u", _OF_SEARCH), ("variance_e", _OF_SEARCH / 10.0)):
+        number = read_printed(found.single.get(part, ""))
+        if number:
+            ends = [number.value + sign * (number.half + share * number.value) for sign in (-1.0, 1.0)]
+            found.single[part] = f"{max(ends[0], 0.0):.12g} to {ends[1]:.12g}"
     found.unread = ["the least, mean and largest number of records per group", "the error of the variance"]
     return found
 
