@@ -116,8 +116,8 @@ def _of_nlme(text: str, place: str) -> tuple[Random, str, str]:
     found.levels = levels[1] if levels else ""
     found.unread = [_OF_PEOPLE] * ("Within-Group Residuals" in text)
     found.unread += ["correlations of coefficients"] * (" Correlation:" in text)
-    said = re.search(r"^Fixed effects:\s*(.+?)\s*$", text, re.M)
-    return found, said[1] if said else "", "Fixed effects:"
+    formula = re.search(r"^Fixed effects:\s*(.+?)\s*$", text, re.M)
+    return found, formula[1] if formula else "", "Fixed effects:"
 
 
 def _of_plm(text: str, place: str) -> tuple[Random, str, str]:

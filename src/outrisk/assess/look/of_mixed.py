@@ -20,8 +20,8 @@ _EXACT = 1e-7  # of the largest response, from which what a fit leaves is roundi
 
 
 def of_mixed(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
-    """What a random intercept shares with a linear regression and with fixed effects: it lies between the two. Where its
-    variance is 0 it is the linear regression, and all is told that this tells.
+    """What a random intercept shares with a linear regression and with fixed effects: it lies between the two. Where
+    its variance is 0 it is the linear regression, and all is told that this tells.
     """
     if not isinstance(output, Mixed):
         return
@@ -91,8 +91,8 @@ def _of_groups(
             output.name,
             levels,
             rows[sizes[groups] < appetite.safe_threshold],
-            f"The numbers of records ({len(rows):,}) and of levels of {output.groups} ({levels:,}) tell that a level has "
-            f"{mean:.1f} records in the mean, fewer than {appetite.safe_threshold}.",
+            f"The numbers of records ({len(rows):,}) and of levels of {output.groups} ({levels:,}) tell that a level "
+            f"has {mean:.1f} records in the mean, fewer than {appetite.safe_threshold}.",
             "",
             f"Print no intercept of levels of {output.groups}, and no table by it beside this model.",
         )
@@ -121,14 +121,15 @@ def _alone(output: Mixed, design: Array, rows: Rows, data: Microdata) -> Iterato
     scaled = design / np.where(scale > 0.0, scale, 1.0)
     leverage = ((scaled @ np.linalg.pinv(scaled.T @ scaled, hermitian=True)) * scaled).sum(axis=1)
     alone = leverage > FULL
-    if data.person is None and alone.any():
+    decide = int(alone.sum())
+    if data.person is None and decide:
         yield Found.of(
             "leverage",
             False,
             output.name,
-            int(alone.sum()),
+            decide,
             rows[alone],
-            f"{plural(int(alone.sum()), 'record')} alone decide{'s' * (alone.sum() == 1)} a direction of the terms "
+            f"{plural(decide, 'record')} alone decide{'s' * (decide == 1)} a direction of the terms "
             f"(leverage above {FULL:g}): what a coefficient is follows from their responses and their groups.",
             "",
             "Leave out the column that only this record has.",

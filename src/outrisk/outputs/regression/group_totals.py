@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from outrisk.outputs.base import Array
 from outrisk.outputs.regression.random_intercept import Moments, Products, swamy_arora
-from outrisk.outputs.regression.release import Release, Summary
+from outrisk.outputs.regression.release import Number, Release, Summary
 from outrisk.outputs.regression.variance_numbers import OF_MODEL, Numbers
 from outrisk.problem.released import half_digit
 
 _BESIDE = 4.0  # widths of what printed numbers leave open, to either side, in which the ratio is that of the data
 _HALF = 0.5  # of a record: groups with fewer have none
-OF_GROUPS = ("variance_u", "sigma_u", "rho")  # parts that are 0 where the groups do not vary
+OF_GROUPS: tuple[Number, ...] = ("variance_u", "sigma_u", "rho")  # parts that are 0 where the groups do not vary
 _RIDGE = 1e-11  # least eigenvalue of the scaled covariance of the numbers that is told from 0
 
 
@@ -82,7 +82,7 @@ class RandomIntercept:
             changes = replace(changes, sigma_u=changes.variance_u / max(towards, 1e-3 * self.made.units.scale))
         if u[-2] < 0.0:  # where 0 is published, and is what the data have
             at_0 = {part: np.zeros(len(totals)) for part in OF_GROUPS if not self._told(part)}
-            changes = replace(changes, **at_0)  # type: ignore[arg-type]
+            changes = replace(changes, **at_0)
         return self.release.jacobian(fit, changes, self.published)
 
     def says(self, low: Array, high: Array) -> None:
@@ -126,7 +126,7 @@ class RandomIntercept:
         total = max(sum(of_variance), 1e-300)
         squares["rho"] = squares["variance_u"] / total**2
         squares |= {"n": n, "log_likelihood": n / 2.0, "aic": 2.0 * n, "bic": 2.0 * n}
-        return np.maximum(np.array([squares[name] for name in OF_MODEL]), 1e-12)
+        return np.asarray(np.maximum([squares[name] for name in OF_MODEL], 1e-12))
 
     @cached_property
     def _triangle(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -150,9 +150,9 @@ class RandomIntercept:
         """Where the sums of groups begin."""
         return self.p + len(self._triangle[0])
 
-    def _told(self, part: str) -> float | None:
+    def _told(self, part: Number) -> float | None:
         """A single published number; None where there is none."""
-        place = dict(self.release.layout(self.p - 1)).get(part)  # type: ignore[call-overload]
+        place = dict(self.release.layout(self.p - 1)).get(part)
         value = np.nan if place is None else float(self.published[place][0])
         return value if np.isfinite(value) else None
 
@@ -177,7 +177,7 @@ class RandomIntercept:
         more = _BESIDE * (high - low)
         return max(float(low - more), 0.0), float(high + more)
 
-    def _ends(self, part: str) -> Array | None:
+    def _ends(self, part: Number) -> Array | None:
         """From where to where a printed number may lie, (2,); None where it is not printed."""
         value = self._told(part)
         if value is None:
@@ -281,7 +281,7 @@ class RandomIntercept:
 
     def _of_score(self, moments: Moments, ratio: float) -> Slopes:
         """Those of the score of the likelihood at a fixed ratio."""
-        n, sums, p = moments.n, moments.sums, self.p
+        n, sums = moments.n, moments.sums
         fit, slope = Products.of(moments.products(ratio)), moments.slope(ratio)
         one = 1.0 + ratio * n
         c, w, dw = ratio / one, one**-2.0, -2.0 * ratio * one**-3.0

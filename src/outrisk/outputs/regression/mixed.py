@@ -23,7 +23,15 @@ from outrisk.outputs.regression.random_intercept import METHODS, Method, Moments
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.release import OF_EACH, Release
 from outrisk.outputs.regression.response import NumberResponse
-from outrisk.outputs.regression.variance_numbers import BY_GLS, PROGRAMS, MixedProgram, Numbers, Units, fitted, method_of
+from outrisk.outputs.regression.variance_numbers import (
+    BY_GLS,
+    PROGRAMS,
+    MixedProgram,
+    Numbers,
+    Units,
+    fitted,
+    method_of,
+)
 from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import Joint, Mask, Model, Tally, Term
 from outrisk.problem.counts import Counts, middle
@@ -67,7 +75,9 @@ class Mixed(Common):
         if self.fitted_by == "gls" and unknown:
             raise self._error(f"release: a fit by gls has no {sorted(unknown)[0]}; leave it out")
         if self.program == "spss" and {"confidence_limits", "p_values"} & set(self.release.parts):
-            raise self._error("release: p-values and limits of SPSS, whose degrees of freedom are not known, are left out")
+            raise self._error(
+                "release: p-values and limits of SPSS, whose degrees of freedom are not known, are left out"
+            )
         self._check_groups()
         self._subset.masks()
         _ = self._response.table(), self.kept
@@ -151,7 +161,9 @@ class Mixed(Common):
             return np.ones(len(self.columns), dtype=np.bool_)
         kept = np.zeros(len(self.columns), dtype=np.bool_)
         for each in self.keep:
-            found = np.isin(np.arange(len(self.columns)) - 1, self.design.places(each)) | (np.array(self.columns) == each)
+            found = np.isin(np.arange(len(self.columns)) - 1, self.design.places(each)) | (
+                np.array(self.columns) == each
+            )
             if each.lower() in ("constant", "_cons", "const", "intercept", "(intercept)"):
                 found[0] = True
             if not found.any():

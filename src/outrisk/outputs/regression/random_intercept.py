@@ -28,8 +28,8 @@ _LEFT = 1e-13  # of the squares of the response: a fit that leaves no more is ex
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """Those of generalised least squares at a ratio: inverse (d, d) of those of the columns, coefficients (d,), r = (-b,
-    1), and the residual sum of squares.
+    """Those of generalised least squares at a ratio: inverse (d, d) of those of the columns, coefficients (d,), r =
+    (-b, 1), and the residual sum of squares.
     """
 
     inverse: Array
@@ -186,7 +186,7 @@ class Moments:
         total = self.products(0.0)[-1, -1]
         some = self.varies
         inside = np.append(some, True)
-        return Products.of(self.within[np.ix_(inside, inside)]).rss <= _LEFT * total
+        return bool(Products.of(self.within[np.ix_(inside, inside)]).rss <= _LEFT * total)
 
     @cached_property
     def varies(self) -> NDArray[np.bool_]:
@@ -229,12 +229,12 @@ def swamy_arora(moments: Moments, weighted: bool) -> Components:
 
 def moments_of(columns: Array, groups: NDArray[np.int64]) -> Moments:
     """Those of records: z (n, p) and the group (n,) of each."""
-    sizes = np.bincount(groups)
+    sizes = np.bincount(groups).astype(np.float64)
     sums = np.stack([np.bincount(groups, column) for column in columns.T], axis=1)
     means = sums / np.maximum(sizes, 1)[:, None]
-    left = columns - means[groups]
+    left: Array = columns - means[groups]
     some = sizes > 0
-    return Moments(sizes[some].astype(np.float64), sums[some], left.T @ left)
+    return Moments(sizes[some], np.asarray(sums[some], dtype=np.float64), left.T @ left)
 
 
 def satterthwaite(moments: Moments, ratio: float, method: Method, rows: Sequence[Array]) -> Array:

@@ -16,7 +16,7 @@ from outrisk.outputs.base import Array
 from outrisk.problem.formulas import ModelSays
 from outrisk.problem.released import half_digit
 
-Kind = Literal["logit", "probit", "poisson", "ols", "mnlogit", "cox", "ologit", "oprobit", "negbin", "mixed"]
+Kind = Literal["logit", "probit", "poisson", "ols", "mnlogit", "cox", "ologit", "oprobit", "negbin"]
 ORDERED: tuple[Kind, ...] = ("ologit", "oprobit")
 Number = Literal[
     "coefficients",
@@ -118,7 +118,7 @@ class Release:
     plain: int = 0
     absorbed: tuple[str, ...] = ()
 
-    def checked(self, output: str, kind: Kind) -> Release:
+    def checked(self, output: str, kind: Kind | Literal["mixed"]) -> Release:
         """Itself; OutputError for parts that a regression of this kind does not have, or that contradict each other."""
         refused = {
             "ols": ("pseudo_r2", "events"),

@@ -96,7 +96,7 @@ class Numbers:
         K = (len(vector) - len(OF_MODEL)) // 2
         named = dict(zip(OF_MODEL, vector[2 * K :], strict=True))
         missing = {"pseudo_r2": np.nan * vector[0], "r2": np.nan * vector[0]}
-        return Summary(vector[:K], vector[K : 2 * K], df, levels=groups, **named, **missing)  # type: ignore[arg-type]
+        return Summary(vector[:K], vector[K : 2 * K], df, levels=groups, **named, **missing)
 
     def ratio(self, moments: Moments) -> tuple[float, float]:
         """The ratio, which of GLS may be below 0, and the residual variance of Swamy and Arora (0 of others)."""
@@ -153,4 +153,3 @@ def fitted(numbers: Numbers, moments: Moments) -> Summary:
         return numbers.summary(found, np.nan, groups)
     ratio = max(ratio, 0.0)
     return numbers.summary(numbers.vector(numbers.fit(moments, ratio, residual)), numbers.df(moments, ratio), groups)
-
