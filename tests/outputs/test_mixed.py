@@ -184,7 +184,7 @@ def test_200_000_people_in_1_000_groups_refit_in_well_under_a_second():
     ({"formula": "score ~ hours", "groups": "school", "method": "gls"}, "lme4 does not fit by gls; write program"),
     ({"formula": "score ~ hours", "groups": "school", "program": "plm", "method": "ml"}, "plm does not fit by ml"),
     ({"formula": "score ~ hours", "groups": "school", "program": "plm", "release": ["coefficients", "aic"]}, "no aic"),
-    ({"formula": "score ~ hours", "groups": "school", "release": ["coefficients", "r2"]}, "'r2' is not a part of mixed"),
+    ({"formula": "score ~ hours", "groups": "school", "release": ["coefficients", "r2"]}, "'r2' is not a part"),
     ({"formula": "score ~ hours", "groups": "school", "exponentiate": True}, "no program prints exp"),
     ({"formula": "score ~ hours", "groups": "school", "program": "spss", "release": ["coefficients", "p_values"]},
      "of SPSS"),

@@ -1,4 +1,4 @@
-"""What prints of linear mixed models say of their random intercept: Stata's mixed and xtreg, re, statsmodels' MixedLM."""
+"""What prints of linear mixed models say of their random intercept: Stata's mixed and xtreg, re, and MixedLM."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _TERMS = re.compile(r"^\s*(sd|var|corr|cov)\(([^)]*)\)\s*\|\s*" + _NUMBER, re.M)
 
 @dataclass
 class Random:
-    """What a print says: the program, how it was fitted, the groups ('' where it does not name them) and how many, texts
-    of other numbers by part, and what else is printed, in words.
+    """What a print says: the program, how it was fitted, the groups ('' where it does not name them) and how many,
+    texts of other numbers by part, and what else is printed, in words.
     """
 
     program: MixedProgram

@@ -74,8 +74,9 @@ _SINGLE: dict[Number, str] = {
 class Summary:
     """What a fit says of its K coefficients and of the model; NaN where undefined.
 
-    `df` are the degrees of freedom of Student's t, of all or of each; infinite for the normal distribution. Also used for the derivatives
-    of all of these in m totals: arrays then have one more axis, of length m, and numbers are arrays (m,).
+    `df` are the degrees of freedom of Student's t, of all or of each; infinite for the normal distribution. Also used
+    for the derivatives of all of these in m totals: arrays then have one more axis, of length m, and numbers are arrays
+    (m,).
     """
 
     coefficients: Array  # (K,)
