@@ -1,7 +1,8 @@
 """Printed linear mixed models: each number against a refit.
 
 R's lme4 1.1, lmerTest 3.1, nlme 3.1, plm 2.6 and statsmodels printed their own, of pupils.csv. Stata's logs are by hand
-in their layout: of mixed with numbers of lme4, of xtreg, re with plm's of Grunfeld's ten firms, which are balanced. The table of broom.mixed has the numbers of lmerTest, in its layout.
+in their layout: of mixed with numbers of lme4, of xtreg, re with plm's of Grunfeld's ten firms, which are balanced.
+The table of broom.mixed has the numbers of lmerTest, in its layout.
 """
 
 from functools import cache

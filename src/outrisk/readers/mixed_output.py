@@ -1,4 +1,4 @@
-"""Printed summaries of R's linear mixed models: lme4 and lmerTest, nlme, plm's random model, and broom.mixed's table."""
+"""Printed summaries of R's linear mixed models: lme4, lmerTest, nlme, plm's random model, and broom.mixed's table."""
 
 from __future__ import annotations
 

@@ -156,8 +156,8 @@ def _kind(above: str, place: str) -> str:
     if title:
         raise OutputError(
             f"{place}: its title is '{title}', of a model that is not known; known are those of regress, logit, "
-            "logistic, probit, mlogit, ologit, oprobit, poisson, nbreg, stcox, areg, xtreg (fe, re), reghdfe, mixed, and "
-            "glm by the links of logit, probit and poisson"
+            "logistic, probit, mlogit, ologit, oprobit, poisson, nbreg, stcox, areg, xtreg (fe, re), reghdfe, mixed, "
+            "and glm by the links of logit, probit and poisson"
         )
     return ""
 
