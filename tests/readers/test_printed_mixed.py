@@ -27,7 +27,7 @@ TABLES = {  # what each file releases, how it was fitted, and by which program
     "lme4_ml.txt": (OF_LME4 | {"aic", "bic"}, "ml", "lme4"),
     "lmertest.txt": (OF_LME4 | {"p_values"}, "reml", "lmerTest"),
     "nlme.txt": (OF_ALL | ROOTS | {"p_values", "log_likelihood", "aic", "bic"}, "reml", "nlme"),
-    "plm_random.txt": (OF_ALL | ROOTS | SQUARES | {"p_values", "rho"}, "gls", "plm"),
+    "plm_swar.txt": (OF_ALL | ROOTS | SQUARES | {"p_values", "rho"}, "gls", "plm"),
     "statsmodels_mixedlm.txt": (OF_ALL | SQUARES | {"p_values", "confidence_limits", "log_likelihood"}, "reml", ""),
     "statsmodels_mixedlm_ml.txt": (OF_ALL | SQUARES | {"p_values", "confidence_limits", "log_likelihood"}, "ml", ""),
     "stata_mixed.log": (OF_ALL | SQUARES | {"p_values", "confidence_limits", "log_likelihood"}, "ml", "mixed"),
@@ -70,9 +70,10 @@ def test_every_printed_number_is_what_a_refit_gives(name, formula):
     assert beside.failure == "" and not wrong
 
 
-def test_swamy_arora_as_stata_prints_it():
-    released, beside = given({"formula": "invest ~ value + capital", "values": "stata_xtreg_re.log"}, "grunfeld")
-    assert set(released.output.release.parts) == OF_ALL | ROOTS | {"p_values", "confidence_limits", "rho"}
+@pytest.mark.parametrize(("name", "more"), [("stata_xtreg_re.log", {"confidence_limits"}), ("plm_random.txt", SQUARES)])
+def test_swamy_arora_of_balanced_groups(name, more):
+    released, beside = given({"formula": "invest ~ value + capital", "values": name}, "grunfeld")
+    assert set(released.output.release.parts) == OF_ALL | ROOTS | {"p_values", "rho"} | more
     off = np.abs(beside.differences) * 10.0**released.decimals
     wrong = [label for label, bad in zip(released.labels, ~(beside.matched | (off <= ROUNDING)), strict=True) if bad]
     assert not wrong
@@ -83,7 +84,7 @@ def test_swamy_arora_as_stata_prints_it():
     ("lme4_ml.txt", "6.327", "6.337"),
     ("lmertest.txt", "0.0646", "0.0656"),
     ("nlme.txt", "1678.507", "1678.607"),
-    ("plm_random.txt", "37.535", "37.635"),
+    ("plm_swar.txt", "37.535", "37.635"),
     ("statsmodels_mixedlm.txt", "50.1939", "50.2939"),
     ("stata_mixed.log", "40.03094", "41.03094"),
 ])  # fmt: skip
@@ -111,7 +112,7 @@ def test_what_does_not_fit_the_study_is_refused(name, entry, says):
 
 @pytest.mark.parametrize(("name", "old", "new", "says"), [
     ("nlme.txt", "~1 | school", "~hours | school", r"it has Formula: ~hours \| school, which is not known"),
-    ("plm_random.txt", "Swamy-Arora's", "Nerlove's", "plm's random model Nerlove's, which is not known"),
+    ("plm_swar.txt", "Swamy-Arora's", "Nerlove's", "plm's random model Nerlove's, which is not known"),
     ("stata_mixed.log", "                  var(_cons)", "                  var(hours)", r"it has var\(hours\)"),
     ("statsmodels_mixedlm.txt", "school Var ", "hours Var   1.0   1.0\nschool Var ", "several variances"),
     ("stata_xtreg_re.log", "Random-effects GLS", "Random-effects ML", "its title is 'Random-effects ML"),
