@@ -743,6 +743,40 @@ def effects(folder, n, firms, by, cluster=""):
     return problem_of(frame, [entries[0] | ({"cluster": cluster} if cluster else {}), *entries[1:]])
 
 
+def pupils(folder, n, schools, how):
+    """Scores of pupils of so many made schools, of normal effects; a model with a random intercept beside counts by
+    school and means. how: its method and program, and what is released of it.
+    """
+    rng = np.random.default_rng(1)
+    school, own, size = rng.integers(0, schools, n), 4.0 * rng.normal(size=schools), rng.integers(1, 6, schools)
+    hours = np.clip(np.round(rng.gamma(3.0, 3.0, n) + 0.5 * own[school]), 0, 25).astype(int)
+    sex = np.where(rng.random(n) < 0.5, "girl", "boy")
+    score = 50 + 1.2 * hours + 2.0 * (sex == "girl") + size[school] + own[school] + 8.0 * rng.normal(size=n)
+    frame = pd.DataFrame(
+        {
+            "school": [f"s{each:04d}" for each in school],
+            "size": size[school],
+            "hours": hours,
+            "sex": sex,
+            "score": np.round(np.clip(score, 0, 120)).astype(int),
+        }
+    )
+    entries = [
+        {"kind": "mixed", "formula": "score ~ hours + sex", "groups": "school"} | how,
+        {"kind": "frequencies", "by": ["school"]},
+        {"kind": "frequencies", "by": ["size", "sex"]},
+        {"kind": "magnitudes", "value": "score", "by": ["sex"], "statistics": ["mean", "sd", "count"]},
+        {"kind": "magnitudes", "value": "hours", "by": ["size"], "statistics": ["mean", "sd"]},
+    ]
+    return problem_of(frame, entries)
+
+
+OF_MIXED = [*WITH_ERRORS, "p_values", "n", "residual_sd", "sigma_u", "rho", "levels"]
+AS_FITTED = {
+    "REML": {"program": "lmerTest", "release": [*OF_MIXED, "log_likelihood", "aic", "bic"]},
+    "ML": {"program": "mixed", "release": [*OF_MIXED, "log_likelihood", "confidence_limits"]},
+    "GLS": {"program": "xtreg", "release": OF_MIXED},
+}
 OF_EFFECTS = [*WITH_ERRORS, "p_values", "n", "r2", "r2_within", "f", "levels"]
 PAGE = [
     {"kind": "univariate", "variables": ["sex", "race", "marital", "education", "income"]},
@@ -881,6 +915,17 @@ RELEASES = {
             effects, n=n, firms=firms, by=["firm"], cluster="firm"
         )
         for n, firms in ((300, 10), (300, 100), (8_000, 100), (8_000, 1_000), (200_000, 1_000))
+    },
+    **{
+        f"random intercepts of {schools:,} schools of {n:,} by {name}": partial(pupils, n=n, schools=schools, how=how)
+        for n, schools in ((300, 10), (300, 100), (1_500, 100), (8_000, 100), (8_000, 1_000), (200_000, 1_000))
+        for name, how in AS_FITTED.items()
+    },
+    **{  # a term that does not vary within schools, which no total says
+        f"a random intercept beside a term of {schools:,} schools of {n:,}": partial(
+            pupils, n=n, schools=schools, how=AS_FITTED["REML"] | {"formula": "score ~ hours + sex + size"}
+        )
+        for n, schools in ((300, 10), (8_000, 100))
     },
     "census 2,000": partial(census, n=2_000, entries=EVERYDAY),
     "census 3,000": partial(census, n=3_000, entries=EVERYDAY),

@@ -92,6 +92,10 @@ SHORT = {
     "k-anonymity": "each record shares its keys with at least k - 1 others",
     "l-diversity": "each class of equal keys holds at least l values of the target",
     "WLS": "weighted least squares, a linear regression",
+    "BIC": "Bayesian information criterion: like AIC, with the logarithm of the number of records for 2",
+    "GLS": "generalised least squares",
+    "ML": "maximum likelihood",
+    "REML": "restricted (residual) maximum likelihood, of variances",
 }  # fmt: skip
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from outrisk.api.output_kinds import Logit as Logit
     from outrisk.api.output_kinds import Magnitudes as Magnitudes
     from outrisk.api.output_kinds import Margins as Margins
+    from outrisk.api.output_kinds import Mixed as Mixed
     from outrisk.api.output_kinds import MNLogit as MNLogit
     from outrisk.api.output_kinds import Mode as Mode
     from outrisk.api.output_kinds import NegBin as NegBin

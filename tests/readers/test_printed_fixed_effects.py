@@ -83,7 +83,7 @@ def test_what_is_printed_and_not_assessed_is_said(caplog):
     ("entry", "name", "says"),
     [
         ({"absorb": "year"}, "stata_areg.log", "the table absorbs firm, the output says year"),
-        ({}, "plm_random.txt", "it is plm's Random Effect, which is not known; 'within' is"),
+        ({}, "plm_random.txt", "the table is of a mixed, the output says kind: ols; correct it"),
     ],
 )
 def test_what_cannot_be_read_is_refused(entry, name, says):

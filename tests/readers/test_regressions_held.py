@@ -150,7 +150,7 @@ def test_a_print_of_another_model_is_refused(entry, text, message):
     "title",
     [
         "Instrumental variables 2SLS regression",
-        "Mixed-effects ML regression",
+        "Mixed-effects logistic regression",
         "Conditional (fixed-effects) logistic regression",
         "Complementary log-log regression",
         "Penalized logistic regression",

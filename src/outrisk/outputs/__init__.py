@@ -10,6 +10,8 @@ from outrisk.outputs.regression.cox import Cox
 from outrisk.outputs.regression.cox_entry import CoxEntry
 from outrisk.outputs.regression.marginal_effects import Margins
 from outrisk.outputs.regression.margins_entry import MarginsEntry
+from outrisk.outputs.regression.mixed import Mixed
+from outrisk.outputs.regression.mixed_entry import MixedEntry
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.regression_entry import Logit, RegressionEntry, logit_from_terms
 from outrisk.outputs.regression.release import Release
@@ -48,6 +50,7 @@ for _entry in (
     RegressionEntry,
     CoxEntry,
     MarginsEntry,
+    MixedEntry,
     FrequenciesEntry,
     UnivariateEntry,
     MagnitudesEntry,
@@ -90,6 +93,8 @@ __all__ = [
     "MagnitudesEntry",
     "Margins",
     "MarginsEntry",
+    "Mixed",
+    "MixedEntry",
     "Mode",
     "ModeEntry",
     "Output",

@@ -49,7 +49,8 @@ class Coefficients:
     such a level, one with 'elsewhere' has cells of other tables. n_may_be_events: the n of a Cox model may be that of
     its events. unread: what else is printed of the model, in words, and follows from nothing that is read.
     program, absorb, levels: of fixed effects, which program printed it, the variables absorbed, where it names them,
-    and texts of how many levels each has.
+    and texts of how many levels each has. method, by: of a mixed model, how and by which program it was fitted; its
+    groups are in `absorb`.
     subset: of whom it is, as the table says it, where these are not all. unweighted, unstratified: it says that it has
     no weights, or no strata. survey: the design of a survey that it is by, as far as it is printed.
     """
@@ -95,6 +96,8 @@ class Coefficients:
     program: Program | Literal[""] = ""
     absorb: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()
+    method: str = ""
+    by: str = ""
     subset: str = ""
     unweighted: bool = False
     unstratified: bool = False

@@ -10,6 +10,7 @@ from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.outputs.base import Subset
 from outrisk.outputs.regression.cox_entry import CoxEntry
+from outrisk.outputs.regression.mixed_entry import MixedEntry
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.regression_entry import FormulaEntry, RegressionEntry
 from outrisk.outputs.regression.release import INFERENCE, ORDERED
@@ -18,6 +19,7 @@ from outrisk.readers.below_headings import without_headings
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.equations import ALONE, equations_of, same_terms
 from outrisk.readers.printed_fixed_effects import absorbing
+from outrisk.readers.printed_mixed import of_groups
 from outrisk.readers.printed_regression import parts_of, printed_decimals, with_values
 from outrisk.readers.remarks import remark
 from outrisk.readers.rows_of_shape import apart
@@ -44,8 +46,10 @@ def entry_of_coefficients(table: Coefficients, entry: FormulaEntry, codebook: Co
     elif isinstance(entry, RegressionEntry):
         entry = absorbing(table, entry, codebook, place)
         entry, table = _with_errors(table, entry, codebook, place)
+    elif isinstance(entry, MixedEntry):
+        entry = of_groups(table, entry, codebook, place)
     response = _response(table, entry, codebook, place)
-    absorbed = getattr(entry, "absorb", ())
+    absorbed = (*getattr(entry, "absorb", ()), getattr(entry, "groups", ""))
     names = [name for name in _variables(entry, codebook, response) if name not in absorbed]
     table = apart(table, entry.kind, response, codebook, names, place)
     if table.headed:

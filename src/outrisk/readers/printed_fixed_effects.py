@@ -62,9 +62,9 @@ class Absorbed:
 
 def of_stata(text: str, place: str) -> Absorbed | None:
     """What a log of areg, xtreg (fe) or reghdfe says; None for another command. OutputError for xtreg's others."""
-    other = re.search(r"^\s*((?:Random-effects|Between|GEE|Population-averaged)\b.*? regression)", text, re.M)
+    other = re.search(r"^\s*((?:Random-effects ML|Between|GEE|Population-averaged)\b.*? regression)", text, re.M)
     if other and "Group variable" in text:
-        raise OutputError(f"{place}: it is a {other[1]}, which is not known; of xtreg, fe is")
+        raise OutputError(f"{place}: it is a {other[1]}, which is not known; of xtreg, fe and re are")
     program = next((name for pattern, name in _STATA if re.search(pattern, text, re.M)), None)
     if program is None:
         return None

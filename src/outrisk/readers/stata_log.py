@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from outrisk.errors import OutputError
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.printed_fixed_effects import of_stata
+from outrisk.readers.printed_mixed import of_stata as of_mixed
 from outrisk.readers.source import Source
 from outrisk.readers.survey_designs import design_in
 
@@ -24,6 +25,7 @@ _KINDS = (  # of a title, which may be one of survey data
     (r"Poisson regression", "poisson"),
     (r"(?:HDFE )?Linear regression(?:, absorbing indicators)?|Regression with robust standard errors", "ols"),
     (r"Fixed-effects \(within\) regression", "ols"),
+    (r"Mixed-effects (?:ML|REML) regression|Random-effects GLS regression", "mixed"),
     (r"(?:Stratified )?Cox regr(?:ession|\.).*", "cox"),
     (r"Ordered logistic regression|Ordered logit estimates", "ologit"),
     (r"Ordered probit regression|Ordered probit estimates", "oprobit"),
@@ -83,7 +85,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         rows.append((name, _parts(name, cells)))
         outcomes += [outcome] if kind == "mnlogit" else []
     text = "\n".join(lines)
-    absorbed = of_stata(text, source.name)
+    absorbed, random = of_stata(text, source.name), of_mixed(text, source.name)
     single = {}
     for fact, pattern in _FACTS.items():
         found = re.findall(pattern, text, re.M)
@@ -105,6 +107,9 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         kind, single, unread = "ols", single | absorbed.single, [*unread, *absorbed.unread]
         unread = [each for each in unread if each != "the F test, which is robust"]
     called = re.findall(_IF, "\n".join(lines[: heads[0]]), re.M)
+    if random:
+        kind, unread = "mixed", [*unread, *random.unread]
+        single = {part: number for part, number in single.items() if part == "n"} | random.single
     clusters = re.findall(r"adjusted for\s+(?:[\d,]+\s+clusters\s+in|clustering\s+on)\s+(\w+)", text)
     return Coefficients(
         tuple(rows),
@@ -132,8 +137,10 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         unstratified=kind == "cox" and not re.search(r"^\s*Stratified |Strata variable", text, re.M),
         unread=tuple(unread),
         program=absorbed.program if absorbed else "",
-        absorb=absorbed.names if absorbed else (),
-        levels=absorbed.levels if absorbed else (),
+        absorb=absorbed.names if absorbed else (random.groups,) if random and random.groups else (),
+        levels=absorbed.levels if absorbed else (random.levels,) if random and random.levels else (),
+        method=random.method if random else "",
+        by=random.program if random else "",
     )
 
 
@@ -157,8 +164,8 @@ def _kind(above: str, place: str) -> str:
     if title:
         raise OutputError(
             f"{place}: its title is '{title}', of a model that is not known; known are those of regress, logit, "
-            "logistic, probit, mlogit, ologit, oprobit, poisson, nbreg, stcox, areg, xtreg (fe), reghdfe, and glm by "
-            "the links of logit, probit and poisson"
+            "logistic, probit, mlogit, ologit, oprobit, poisson, nbreg, stcox, areg, xtreg (fe, re), reghdfe, mixed, "
+            "and glm by the links of logit, probit and poisson"
         )
     return ""
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 from outrisk.errors import OutputError
 from outrisk.outputs.regression.sandwich import Estimator
 from outrisk.readers.coefficients import Coefficients
+from outrisk.readers.printed_mixed import of_statsmodels as of_mixed
 from outrisk.readers.rows_of_shape import near_maximum
 from outrisk.readers.source import Source
 
@@ -49,7 +50,7 @@ _FAMILIES = {  # of a GLM, what it is by which link
     "gaussian": {"identity": "ols"},
     "poisson": {"log": "poisson"},
 }
-_MODELS = {*_KINDS, "wls", "glm", "orderedmodel"}
+_MODELS = {*_KINDS, "mixedlm", "wls", "glm", "orderedmodel"}
 _HAZARDS = re.compile(r"log HR\s+log HR SE\s+HR\s+t\s+P>\|t\|\s+\[0\.\d+\s+0\.\d+\]\s*$")  # limits are of HR
 _LABELS = r"Dep\. Variable|Dependent [Vv]ariable|Model Family|Link Function|Model|No\. Observations|Covariance Type|"
 _LABELS += r"Num\. events|Num strata|Ties|"
@@ -100,6 +101,9 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     robust, linear = facts.get("covariance type", "").casefold(), kind in ("ols", "wls")
     weighted = kind == "wls"
     kind = _kind(facts, source.name)
+    random = of_mixed(source.text, source.name)
+    if random:
+        kind, single, robust = "mixed", random.single, "nonrobust"
     passed = [cell.strip() for cell in rows[at[0]][1:] if not _is_known(cell)]
     expected = "model family" in facts
     if expected and kind == "probit" and robust == "nonrobust":
@@ -126,7 +130,12 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         unread=(
             *(what for what, pattern in _UNREAD.items() if re.search(pattern, source.text)),
             *(f"the column '{cell}'" for cell in passed),
+            *(random.unread if random else ()),
         ),
+        absorb=(random.groups,) if random and random.groups else (),
+        levels=(random.levels,) if random and random.levels else (),
+        method=random.method if random else "",
+        by=random.program if random else "",
     )
 
 
@@ -216,6 +225,7 @@ def _printed_rows(lines: Sequence[str]) -> Iterator[list[str]]:
             width = len(cells)
             yield ["", *cells]
         elif re.search(r"\bcoef\b\.?\s+std\s?\.?err", text, re.I):
+            text = re.sub(r"\s+(\[0\.\d+)\s+(0\.\d+\])", r"  \1  \2", text)  # of narrow columns
             before, coef, after = re.split(r"(?i)\b(coef\b\.?)", text, maxsplit=1)
             cells = re.split(r"\s{2,}", f"{coef}{re.sub(r'(?i)std err', 'std err', after.rstrip())}")
             width = len(cells)

@@ -27,7 +27,16 @@ from outrisk.outputs.tables.frequencies import FrequenciesEntry
 from outrisk.outputs.tables.magnitudes import MagnitudesEntry
 from outrisk.outputs.tables.rates import RatesEntry
 from outrisk.outputs.tables.table_one import TableOneEntry
-from outrisk.readers import esttab, gtsummary, modelsummary, r_output, spss_output, stata_log, statsmodels_summary
+from outrisk.readers import (
+    esttab,
+    gtsummary,
+    mixed_output,
+    modelsummary,
+    r_output,
+    spss_output,
+    stata_log,
+    statsmodels_summary,
+)
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.cross_table import entries_of_cross_table
 from outrisk.readers.entry_of_regression import entry_of_coefficients
@@ -77,6 +86,7 @@ class Reader(Protocol):
 
 
 READERS: list[tuple[str, Reader]] = [  # the first that recognises a source reads it
+    ("R's lme4, nlme, plm (random) and broom.mixed", mixed_output),
     ("statsmodels", statsmodels_summary),
     ("Stata log", stata_log),
     ("R's gtsummary", gtsummary),

@@ -23,6 +23,7 @@ from outrisk.assess.look.of_correlations import of_correlations
 from outrisk.assess.look.of_crossed import crossed_told
 from outrisk.assess.look.of_fixed_effects import of_fixed_effects, without_singletons
 from outrisk.assess.look.of_margins import of_margins
+from outrisk.assess.look.of_mixed import of_mixed
 from outrisk.assess.look.of_proportions import of_proportions
 from outrisk.assess.look.of_rates import of_rates
 from outrisk.assess.look.of_shape import shapes_told
@@ -62,6 +63,7 @@ RULES: tuple[Rule, ...] = (
     of_margins,
     of_fixed_effects,
     of_surveys,
+    of_mixed,
     few_in_a_group,
     curves,
     empty_cells,
@@ -69,7 +71,7 @@ RULES: tuple[Rule, ...] = (
 _SEEN = frozenset(  # kinds whose numbers the rules know how to read
     {"frequencies", "magnitudes", "rates", "quantiles", "mode", "histogram", "correlations", "survival", "test"}
     | {"standardised", "proportions", "association", "shape"}
-    | {"logit", "probit", "poisson", "ols", "mnlogit", "ologit", "oprobit", "negbin", "cox", "margins"}
+    | {"logit", "probit", "poisson", "ols", "mnlogit", "ologit", "oprobit", "negbin", "cox", "margins", "mixed"}
 )
 
 

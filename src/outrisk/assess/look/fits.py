@@ -22,7 +22,7 @@ from outrisk.outputs.smooth.correlations import Correlations
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTest
 from outrisk.outputs.smooth.survival import Survival
 
-_FULL = 0.999  # leverage from which a fit passes through a record's own value
+FULL = 0.999  # leverage from which a fit passes through a record's own value
 
 
 def degrees_of_freedom(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
@@ -132,7 +132,7 @@ def few_behind(output: Output, data: Microdata, appetite: Appetite, target: str)
             full,
             alone,
             f"{plural(full, 'record') if data.person is None else people(full)} alone decide{'s' * (full == 1)} "
-            f"a direction of the model (leverage above {_FULL:g}).{own * whole}",
+            f"a direction of the model (leverage above {FULL:g}).{own * whole}",
             "",
             "Leave out the column that only this record (or person) has.",
         )
@@ -184,11 +184,11 @@ def _alone(design: NDArray[np.float64], rows: Rows, data: Microdata) -> Rows:
     inverse = np.linalg.pinv(scaled.T @ scaled, hermitian=True)
     leverage = np.asarray(((scaled @ inverse) * scaled).sum(axis=1))
     if data.person is None:
-        return rows[leverage > _FULL]
+        return rows[leverage > FULL]
     _, owner = np.unique(data.person[rows], return_inverse=True)
-    likely = np.flatnonzero(np.bincount(owner, weights=leverage) > _FULL)  # the largest is at most their sum
+    likely = np.flatnonzero(np.bincount(owner, weights=leverage) > FULL)  # the largest is at most their sum
     blocks = ((each, scaled[owner == each]) for each in likely.tolist())
-    deciding = [each for each, own in blocks if np.linalg.eigvalsh(own @ inverse @ own.T)[-1] > _FULL]
+    deciding = [each for each, own in blocks if np.linalg.eigvalsh(own @ inverse @ own.T)[-1] > FULL]
     return rows[np.isin(owner, deciding)]
 
 

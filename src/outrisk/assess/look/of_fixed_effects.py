@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import Found, Rows, counted, plural
-from outrisk.assess.look.fits import resting_on_few
+from outrisk.assess.look.fits import FULL, resting_on_few
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
@@ -21,8 +21,6 @@ from outrisk.outputs.regression.programs import not_single, parts_of
 from outrisk.outputs.tables.magnitudes import Magnitudes
 from outrisk.problem.released import half_digit
 from outrisk.records.schema import MINUS
-
-_FULL = 0.999  # leverage from which a fit passes through a record's own value
 
 
 def of_fixed_effects(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
@@ -182,9 +180,9 @@ def _alone(
     scale = np.sqrt((left**2).sum(axis=0))
     scaled = left / np.where(scale > 0.0, scale, 1.0)
     leverage = ((scaled @ np.linalg.pinv(scaled.T @ scaled, hermitian=True)) * scaled).sum(axis=1)
-    alone = leverage > _FULL
+    alone = leverage > FULL
     for groups in records.groups:
-        alone |= (np.bincount(groups)[groups] == 2) & (np.bincount(groups, leverage)[groups] > _FULL)
+        alone |= (np.bincount(groups)[groups] == 2) & (np.bincount(groups, leverage)[groups] > FULL)
     if data.person is None and alone.any():
         yield Found.of(
             "leverage",

@@ -36,6 +36,10 @@ Number = Literal[
     "sigma_u",
     "rho",
     "levels",
+    "variance_u",
+    "variance_e",
+    "aic",
+    "bic",
 ]
 NUMBERS: tuple[Number, ...] = get_args(Number)
 DECIMALS = 4
@@ -43,7 +47,9 @@ STEEPEST = 1e30  # of a derivative
 INFERENCE: tuple[Number, ...] = ("standard_errors", "confidence_limits", "p_values")
 OF_EACH: tuple[Number, ...] = ("coefficients", *INFERENCE)  # each coefficient has its own
 COUNTS: tuple[Number, ...] = ("n", "events", "levels")
-OF_ABSORBED: tuple[Number, ...] = NUMBERS[NUMBERS.index("r2_within") :]  # of fixed effects
+OF_ABSORBED: tuple[Number, ...] = NUMBERS[NUMBERS.index("r2_within") : NUMBERS.index("variance_u")]  # of fixed effects
+OF_VARIANCES: tuple[Number, ...] = NUMBERS[NUMBERS.index("variance_u") :]  # of a random intercept
+_OF_MIXED: tuple[Number, ...] = ("n", "log_likelihood", "residual_sd", "sigma_u", "rho", "levels", *OF_VARIANCES)
 _SINGLE: dict[Number, str] = {
     "n": "number of records",
     "events": "number of events",
@@ -57,6 +63,10 @@ _SINGLE: dict[Number, str] = {
     "f": "F",
     "sigma_u": "sigma_u",
     "rho": "rho",
+    "variance_u": "variance between groups",
+    "variance_e": "residual variance",
+    "aic": "AIC",
+    "bic": "BIC",
 }
 
 
@@ -64,8 +74,9 @@ _SINGLE: dict[Number, str] = {
 class Summary:
     """What a fit says of its K coefficients and of the model; NaN where undefined.
 
-    `df` are the degrees of freedom of Student's t; infinite for the normal distribution. Also used for the derivatives
-    of all of these in m totals: arrays then have one more axis, of length m, and numbers are arrays (m,).
+    `df` are the degrees of freedom of Student's t, of all or of each; infinite for the normal distribution. Also used
+    for the derivatives of all of these in m totals: arrays then have one more axis, of length m, and numbers are arrays
+    (m,).
     """
 
     coefficients: Array  # (K,)
@@ -83,6 +94,10 @@ class Summary:
     f: float | Array = np.nan
     sigma_u: float | Array = np.nan
     rho: float | Array = np.nan
+    variance_u: float | Array = np.nan  # these of a random intercept
+    variance_e: float | Array = np.nan
+    aic: float | Array = np.nan
+    bic: float | Array = np.nan
     levels: Array = field(default_factory=lambda: np.zeros(0))  # (absorbed variables,)
 
 
@@ -104,15 +119,17 @@ class Release:
     plain: int = 0
     absorbed: tuple[str, ...] = ()
 
-    def checked(self, output: str, kind: Kind) -> Release:
+    def checked(self, output: str, kind: Kind | Literal["mixed"]) -> Release:
         """Itself; OutputError for parts that a regression of this kind does not have, or that contradict each other."""
         refused = {
             "ols": ("pseudo_r2", "events"),
             "cox": ("pseudo_r2", "r2", "residual_sd"),
             "negbin": ("pseudo_r2", "r2", "residual_sd", "events"),
         }.get(kind, ("r2", "residual_sd", "events"))
-        refused = (*refused, *(("log_likelihood",) if self.absorbed else OF_ABSORBED))
+        refused = (*refused, *(("log_likelihood",) if self.absorbed else OF_ABSORBED), *OF_VARIANCES)
         known = [part for part in NUMBERS if part not in refused]
+        if kind == "mixed":
+            known = [part for part in NUMBERS if part in OF_EACH or part in _OF_MIXED]
         wrong = [part for part in self.parts if part not in known]
         if wrong:
             raise OutputError(f"output '{output}': release: {wrong[0]!r} is not a part of {kind}; parts are {known}")
@@ -223,7 +240,7 @@ class Release:
             limits = self._on_scale(ends[places["confidence_limits"]], K)
             middle = (limits[:K] + limits[K:]) / 2.0
             b = np.stack([np.maximum(b[:, 0], middle[:, 0]), np.minimum(b[:, 1], middle[:, 1])], axis=1)
-        single = {part: of(part)[0] for part in _SINGLE if part not in OF_ABSORBED}
+        single = {part: of(part)[0] for part in _SINGLE if part not in (*OF_ABSORBED, *OF_VARIANCES)}
         return ModelSays(b, of("standard_errors"), **single, centred=centred)
 
     def of_limits(self, low: Array, high: Array, K: int, df: float) -> Array:
@@ -284,8 +301,9 @@ class Release:
                 elif part == "standard_errors":
                     found.append(slopes.standard_errors)
                 elif part == "confidence_limits":
-                    far, half = self.quantile(df), place.start + len(b)
-                    change = far * slopes.standard_errors + np.outer(error, _in_df(self.quantile, df) * slopes.df)
+                    far, half = np.broadcast_to(self.quantile(df), b.shape), place.start + len(b)
+                    by_df = _in_df(self.quantile, df)
+                    change = far[:, None] * slopes.standard_errors + np.outer(error * by_df, slopes.df)
                     for sign, side in ((-1.0, slice(place.start, half)), (1.0, slice(half, place.stop))):
                         chord = self._chord(b + sign * far * error, published[side])
                         found.append((slopes.coefficients + sign * change) * chord)
@@ -374,6 +392,8 @@ class Release:
                 refuse(part, least > 1.0, "it is at most 1")
             elif part in ("residual_sd", "rmse", "sigma_u"):
                 refuse(part, most < 0.0, "a standard deviation is not negative")
+            elif part in ("variance_u", "variance_e"):
+                refuse(part, most < 0.0, "a variance is not negative")
             elif part == "confidence_limits":
                 slack = tolerance[b] + tolerance[place][:K]
                 lower, upper = (least[:K] > high[b] + slack), (most[K:] < low[b] - slack)
@@ -386,7 +406,7 @@ def _p_values(z: Array, side: Array, df: float | Array) -> Array:
 
 def _in_df(function: Callable[[float | Array], Array], df: float | Array) -> Array:
     """Derivative of a function of the degrees of freedom; 0 for infinite ones."""
-    if not np.isfinite(df):
+    if not np.isfinite(df).all():
         return np.zeros_like(function(df))
     step = 1e-4 * df
     return np.asarray((function(df + step) - function(df - step)) / (2.0 * step))
