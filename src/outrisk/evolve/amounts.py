@@ -25,10 +25,10 @@ from outrisk.evolve.order_statistics import within_quantiles
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.swaps import Edits, changes_by, leaving
 from outrisk.evolve.tuning import TUNING
-from outrisk.problem.blocks import Array, breaks_rule
+from outrisk.problem.blocks import Array, breaks_rule, variables
 from outrisk.problem.counts import made_of_counts
 from outrisk.problem.refit import NEAR
-from outrisk.problem.released import TallyPart
+from outrisk.problem.released import ModelPart, TallyPart
 
 MANY = 100  # values from which on those of a variable are moved
 STEPS, IN_VAIN = 15, 4  # of a round, at most; those with little gain, or none, that end it
@@ -61,10 +61,12 @@ class _Step:
 
 
 def amounts_of(problem: Problem) -> NDArray[np.int64]:
-    """The variables whose values are many."""
-    plan = problem.plan
-    wide = (plan.numeric == 1) & (plan.sizes >= MANY)
-    return np.asarray([j for j in plan.active if wide[j]], np.int64)
+    """The variables with many values of which there is more than sums and regressions: where these are closed in on by
+    the size of changes, amounts that are fitted first keep everything else as it happens to be.
+    """
+    models = [part.model for part in problem.parts if isinstance(part, ModelPart) and part.model.family == "none"]
+    found, plan = {j for model in models for j in variables(model)}, problem.plan
+    return np.asarray([j for j in sorted(found) if plan.numeric[j] and plan.sizes[j] >= MANY], np.int64)
 
 
 def moved(
