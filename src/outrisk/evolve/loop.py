@@ -10,7 +10,7 @@ from outrisk.evolve import genetic, local_search, small
 from outrisk.evolve.ahead import is_compiled
 from outrisk.evolve.generation import Generation
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.resolved import has_untold, once_told
+from outrisk.evolve.resolved import has_untold, once_shared, once_told
 from outrisk.evolve.schedule import tightens
 from outrisk.evolve.settings import GeneticSettings, LocalSearchSettings, Settings
 from outrisk.evolve.start import from_released
@@ -41,7 +41,7 @@ def evolve(
     """
     if isinstance(settings, GeneticSettings):
         return genetic.evolve(once_told(problem, from_released), settings, rng, workers, state)
-    problem = once_told(problem.searched, from_released)
+    problem = once_told(once_shared(problem.searched), from_released)
     if problem.n_records <= settings.anneal and not has_untold(problem):
         return small.search(problem, settings, rng)
     return local_search.search(problem, settings, rng, state)

@@ -31,6 +31,7 @@ from outrisk.evolve.calibrated import MANY, MET, Pool, alone, applies
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settled_shares import of_told_sizes
+from outrisk.evolve.shared_coefficients import with_shared
 from outrisk.problem.algebra import invert
 from outrisk.problem.blocks import Array
 from outrisk.problem.influence import ModelRecords, records_of_model
@@ -48,7 +49,7 @@ UNMET = 5.0  # mean square that numbers miss with estimates, up to which no othe
 # near by them; "probabilities and odds" 9 to 75)
 BACK = 0.3  # weight of the middle of its digits, for what nothing else says
 _Kept = WeakKeyDictionary[Problem, Problem | None]  # None: itself, which would keep it for ever
-_FOUND, _TOLD = _Kept(), _Kept()
+_FOUND, _TOLD, _SHARED = _Kept(), _Kept(), _Kept()
 
 Draw = Callable[[int, np.random.Generator], Codes]
 
@@ -70,6 +71,11 @@ def once_told(problem: Problem, drawing: Callable[[Problem], Draw]) -> Problem:
     runs of a fold.
     """
     return _once(_TOLD, problem, partial(_told, drawing=drawing))
+
+
+def once_shared(problem: Problem) -> Problem:
+    """The problem with coefficients that one output leaves unprinted as another one of the same regression has them."""
+    return _once(_SHARED, problem, with_shared)
 
 
 def once_resolved(problem: Problem, draw: Draw) -> Problem:
