@@ -259,15 +259,19 @@ class Mixed(Common):
             )
         return moments, Units.of(centre, scale)
 
-    def as_linear(self, data: Microdata) -> Regression | None:
-        """The linear regression that it is of records between whose groups it finds no variance; None of others."""
+    def ratio(self, data: Microdata) -> float:
+        """That of the variance between groups to that of the residuals; 1 where it is undefined."""
         terms, response, groups, _ = self.records(data)
         try:
             moments, units = self._moments(terms, response, groups)
         except OutputError:
-            return None
-        if moments.exact or not Numbers(self.fitted_by, self.program, units).ratio(moments)[0] <= 0.0:
-            return None
+            return 1.0
+        found = np.nan if moments.exact else Numbers(self.fitted_by, self.program, units).ratio(moments)[0]
+        return max(found, 0.0) if np.isfinite(found) else 1.0
+
+    @cached_property
+    def linear(self) -> Regression:
+        """The linear regression that it is of records between whose groups it finds no variance."""
         parts = [part for part in self.release.parts if part in (*OF_EACH, "n", "residual_sd")]
         release = replace(self.release.without([each for each in self.release.parts if each not in parts]), absorbed=())
         return Regression(self.codebook, self.name, "ols", self.formula, release, self.where, keep=self.keep)
