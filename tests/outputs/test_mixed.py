@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
+from scipy import stats
 
 from outrisk.config import study_of
 from outrisk.errors import OutputError
@@ -37,6 +38,12 @@ def pupils(n=400, groups=25, spread=5.0, seed=1):
     score = 50 + 1.2 * hours - 3 * (sex == "m") + 2 * size[school] + own[school] + rng.normal(0, 8, n)
     made = {"school": [f"s{k:04d}" for k in school], "hours": hours, "sex": sex, "size": size[school]}
     return pd.DataFrame(made | {"score": np.round(score).astype(int)})
+
+
+def few_of_each():
+    """25 schools of one or two pupils."""
+    frame = pupils()
+    return frame[frame.groupby("school").cumcount() < 1 + frame["school"].str[1:].astype(int) % 2]
 
 
 def fitted(frame, parts=(*PARTS, *MORE), formula="score ~ hours + sex + size", **options):
@@ -161,6 +168,44 @@ def test_numbers_and_their_derivatives_from_totals_by_group(options, spread):
     assert slopes == pytest.approx(made.numbers(ends[0], None) - made.numbers(ends[1], None), rel=3e-3, abs=1e-9)
 
 
+@pytest.mark.parametrize("program", ["lme4", "mixed", "statsmodels", "plm", "xtreg"])
+@pytest.mark.parametrize("levels", [1, 2, 25])
+@pytest.mark.parametrize("same", ["", "score"])
+def test_a_search_has_a_map_of_data_that_have_no_such_fit(program, levels, same):
+    frame = pupils()
+    codebook = infer_codebook(frame)[0]
+    output = Mixed(codebook, "mixed", "score ~ hours + size", "school", Release(OF_GLS), program=program)
+    (part,) = output.parts(output.refit(from_frame(frame, codebook)))
+    made, (_, centre, scale) = part.map, output._columns
+    groups = frame["school"].str[1:].astype(int)
+    some = frame.assign(**({same: 5} if same else {}))[groups < levels]
+    z = np.column_stack([np.ones(len(some)), (some[["hours", "size", "score"]] - centre) / scale])
+    sums = np.stack([np.bincount(groups[groups < levels], column, minlength=25) for column in z.T], axis=1)
+    totals = np.concatenate([z.sum(axis=0), (z.T @ z)[np.tril_indices(4)], sums.ravel()])
+    with np.errstate(all="ignore"):
+        assert len(made.numbers(totals, None)) == len(output.labels)
+        assert np.isfinite(made.jacobian(totals, None)).all() and np.isfinite(made.precision(totals, None)).all()
+
+
+# nlme 3.1-162: the DF of lme(score ~ hours, random = ~1 | school) and lme(score ~ 1, ...) on these 37 pupils
+@pytest.mark.parametrize(("formula", "df"), [("score ~ hours", [24, 11]), ("score ~ 1", [25])])
+def test_degrees_of_freedom_of_nlme_where_groups_are_many(formula, df):
+    frame = few_of_each()
+    found = fitted(frame, formula=formula, program="nlme")
+    for name, each in zip(NAMES, df, strict=False):
+        t = abs(found[name] / found[f"{name}: standard error"])
+        assert found[f"{name}: p-value"] == pytest.approx(2.0 * stats.t.sf(t, each), rel=1e-9)
+
+
+def test_the_number_of_groups_is_not_sought():
+    output = Mixed(infer_codebook(pupils())[0], "mixed", "score ~ hours", "school", Release(("coefficients", "levels")))
+    assert dict(zip(output.labels, output.sought, strict=True)) == {
+        "Intercept": True,
+        "hours": True,
+        "levels of school": False,
+    }
+
+
 def test_200_000_people_in_1_000_groups_refit_in_well_under_a_second():
     frame = pupils(200_000, 1_000)
     codebook = infer_codebook(frame)[0]
@@ -200,11 +245,12 @@ def test_what_it_cannot_be_is_said_in_one_line(entry, says):
     (lambda frame: frame["school"] == "s0003", "all records are of one level of 'school'"),
     (lambda frame: ~frame["school"].duplicated(), "every level of 'school' has one record"),
     (lambda frame: (frame["sex"] == "f"), "columns are collinear"),
+    (lambda frame: frame["school"].isin(["s0003", "s0004"]), "do not vary within these, so that REML does not tell"),
 ])  # fmt: skip
 def test_records_that_have_no_such_fit(keep, says):
     frame = pupils()
     codebook = infer_codebook(frame)[0]
-    (output,) = MixedEntry(kind="mixed", formula="score ~ hours + sex + (1 | school)").build(codebook, 1)
+    (output,) = MixedEntry(kind="mixed", formula="score ~ hours + sex + size + (1 | school)").build(codebook, 1)
     with pytest.raises(OutputError, match=says):
         output.refit(from_frame(frame[keep(frame)].reset_index(drop=True), codebook))
 

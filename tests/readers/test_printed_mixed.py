@@ -116,6 +116,8 @@ def test_what_does_not_fit_the_study_is_refused(name, entry, says):
     ("stata_mixed.log", "                  var(_cons)", "                  var(hours)", r"it has var\(hours\)"),
     ("statsmodels_mixedlm.txt", "school Var ", "hours Var   1.0   1.0\nschool Var ", "several variances"),
     ("stata_xtreg_re.log", "Random-effects GLS", "Random-effects ML", "its title is 'Random-effects ML"),
+    ("lme4_reml.txt", "   Data: d\n", "   Data: d\n Offset: w\n", "a fit by lmer with an offset, which is not known"),
+    ("lme4_reml.txt", "   Data: d\n", "   Data: d\nWeights: w\n", "a fit by lmer with weights, which are not known"),
 ])  # fmt: skip
 def test_other_models_are_refused(name, old, new, says, tmp_path):
     text = (PRINTED / name).read_text()
@@ -123,6 +125,31 @@ def test_other_models_are_refused(name, old, new, says, tmp_path):
     (tmp_path / name).write_text(text.replace(old, new))
     with pytest.raises(OutputError, match=says):
         given({"formula": "score ~ hours + sex", "groups": "school", "values": str(tmp_path / name)})
+
+
+@pytest.mark.parametrize(("name", "by"), [
+    ("lmertest_kr.txt", "standard errors and p-values of Kenward and Roger"),
+    ("plm_vcovhc.txt", "standard errors and p-values by vcovHC"),
+])  # fmt: skip
+def test_errors_that_are_not_the_models_are_left_out(name, by, caplog):
+    caplog.set_level("INFO")
+    released, beside = given({"formula": "score ~ hours + sex + (1 | school)", "values": name})
+    assert not {"standard_errors", "p_values"} & set(released.output.release.parts) and beside.matched.all()
+    assert by in caplog.text
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    ("43.92    6.627 ", "0.00     0.000 "),
+    ("43.92    6.627 ", "0.000000 0.00000"),
+    ("43.92    6.627 ", "0        0      "),
+])  # fmt: skip
+def test_a_singular_fit_is_said(old, new, caplog, tmp_path):
+    caplog.set_level("INFO")
+    text = (PRINTED / "lme4_reml.txt").read_text()
+    assert old in text
+    (tmp_path / "a.txt").write_text(text.replace(old, new))
+    given({"formula": "score ~ hours + sex", "groups": "school", "values": str(tmp_path / "a.txt")})
+    assert "a singular fit: the variance between groups is 0" in caplog.text
 
 
 def test_a_subset_needs_where(tmp_path):

@@ -48,9 +48,11 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     make = {_LME4: _of_lme4, _NLME: _of_nlme, _PLM: _of_plm}[kind]
     found, formula, after = make(text, place)
     rows = _rows(text, after, place)
-    if "lmerTest" in text.replace("\n", "") and "Kenward-Roger" in text:
-        found.unread.append("p-values by the degrees of freedom of Kenward and Roger")
-        rows = [(name, {part: each for part, each in texts.items() if part != "p_values"}) for name, texts in rows]
+    left = _of_other_errors(text)
+    if left:
+        found.unread.append(left)
+        kept = {"coefficients"}
+        rows = [(name, {part: each for part, each in texts.items() if part in kept}) for name, texts in rows]
     subset = re.search(r"^\s*Subset:\s*(.+?)\s*$", text, re.M)
     return Coefficients(
         tuple(rows),
@@ -68,12 +70,22 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     )
 
 
+def _of_other_errors(text: str) -> str:
+    """What is left out where standard errors are not those of the model, with their p-values; '' where they are."""
+    if "Kenward-Roger" in text:
+        return "standard errors and p-values of Kenward and Roger"
+    given = re.search(r"variance-covariance matrix supplied:\s*(.+?)\s*$", text, re.M)
+    return f"standard errors and p-values by {given[1]}" if given else ""
+
+
 def _of_lme4(text: str, place: str) -> tuple[Random, str, str]:
     """What it says, its formula, and the heading of its coefficients."""
     if text.lstrip().startswith("Generalized"):
         raise OutputError(f"{place}: it is a generalized linear mixed model (glmer), which is not known; lmer is")
     if re.search(r"^\s*Weights:", text, re.M):
         raise OutputError(f"{place}: it is a fit by lmer with weights, which are not known")
+    if re.search(r"^\s*Offset:", text, re.M):
+        raise OutputError(f"{place}: it is a fit by lmer with an offset, which is not known")
     said = re.search(r"^Formula:\s*(.+?)^\s*(?:Data|Subset|Control|REML|AIC|Random)\b", text + "\nData", re.M | re.S)
     formula, groups = split_random(" ".join(said[1].split()) if said else "", place)
     found = Random("lmerTest" if "lmerModLmerTest" in text.replace("\n", "") else "lme4", groups=groups)

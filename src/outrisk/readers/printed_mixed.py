@@ -111,6 +111,7 @@ def of_groups(table: Coefficients, entry: MixedEntry, codebook: Codebook, place:
         if said and printed and said != printed:
             raise OutputError(f"{place}: the table is by {printed}, the output says {key}: {said}; correct it")
         new |= {key: printed} if printed and not said else {}
-    if {table.single.get(part) for part in ("sigma_u", "variance_u")} & {"0", "0.0000", "0.000"}:
+    numbers = [read_printed(table.single.get(part, "")) for part in ("sigma_u", "variance_u")]
+    if any(number is not None and number.value == 0.0 for number in numbers):
         remark(place, "a singular fit: the variance between groups is 0, so that it is a linear regression")
     return MixedEntry.model_validate(entry.model_dump(exclude_unset=True) | new)

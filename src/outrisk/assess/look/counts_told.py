@@ -21,9 +21,11 @@ from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output, Subset
 from outrisk.outputs.conditions.banded import written_name
 from outrisk.outputs.of_one_table.described import in_subset
+from outrisk.outputs.regression.fixed_effects import FixedEffects
 from outrisk.outputs.regression.hazards import Durations
 from outrisk.outputs.regression.marginal_effects import Margins
 from outrisk.outputs.regression.margins_of_cells import as_proportions
+from outrisk.outputs.regression.mixed import Mixed
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.smooth.association import Association
 from outrisk.outputs.smooth.correlations import Correlations
@@ -59,6 +61,8 @@ def counts_told(output: Output, data: Microdata) -> Told:
         yield from _of_shape(output, data)
     elif isinstance(output, Regression):
         yield from _of_fit(output, data)
+    elif isinstance(output, Mixed | FixedEffects):
+        yield from _of_groups(output, data)
     elif isinstance(output, Margins):
         if "n" in output.release.parts:
             yield from _of_fit(output.regression_of_n, data)
@@ -127,6 +131,18 @@ def _of_fit(output: Regression, data: Microdata) -> Told:
         each = RecordCounts(counts.by, np.asarray(counts.low), np.asarray(counts.high))
         lacks = lacking(data.codebook, output.variables)
         yield Kind(output.where, lacks), Known(each.by, each.low, each.high, (output.name,))
+
+
+def _of_groups(output: Mixed | FixedEffects, data: Microdata) -> Told:
+    """The records of a regression by groups, where their number is printed: there are more where some are dropped."""
+    if "n" not in output.release.parts:
+        return
+    lacks, drops = lacking(data.codebook, output.variables), isinstance(output, FixedEffects) and output.drops
+    try:
+        n = float(len(output.records(data)[-1]))
+    except OutputError:
+        return
+    yield Kind(output.where, lacks), Known((), np.array(n), np.array(np.inf if drops else n), (output.name,))
 
 
 def _of_curves(output: Survival, data: Microdata) -> Told:

@@ -111,3 +111,9 @@ class Span:
         rest = self.design @ (found / self._scale)
         rest[inside] -= 1.0
         return found / self._scale if np.abs(rest).max() < _IN_SPAN else None
+
+    def holds(self, column: NDArray[np.floating]) -> bool:
+        """Whether a column (n,), which is not 0, is one of them."""
+        found = self._inverse @ (column @ self.design / self._scale)
+        rest = self.design @ (found / self._scale) - column
+        return bool(np.abs(rest).max() < _IN_SPAN * np.abs(column).max())

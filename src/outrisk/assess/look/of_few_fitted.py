@@ -37,7 +37,7 @@ def of_few_fitted(
         return
     few = [
         (label, inside)
-        for label, inside in _few(output, rows, data, appetite)
+        for label, inside in few_groups(output, rows, data, appetite)
         if (len(inside) == 1 and output.kind != "ols") or (len(inside) > 1 and output.kind != "negbin" and not a_table)
     ]
     span = Span(sample.design) if few else None
@@ -53,7 +53,9 @@ def of_few_fitted(
         yield replace(finding, what=finding.what + _HOW)
 
 
-def _few(output: Regression, rows: Rows, data: Microdata, appetite: Appetite) -> Iterator[tuple[str, NDArray[np.intp]]]:
+def few_groups(
+    output: Regression, rows: Rows, data: Microdata, appetite: Appetite
+) -> Iterator[tuple[str, NDArray[np.intp]]]:
     """Groups of few people, each once: what they are called, and their places among the records."""
     seen = set()
     for groups in groups_of(output, rows, data):

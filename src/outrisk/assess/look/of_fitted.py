@@ -39,7 +39,7 @@ def of_saturated(
     eta = means if output.kind == "ols" else np.log(np.maximum(means, np.finfo(float).tiny))
     half = np.abs(columns) @ half_of_coefficients(output, _least_squares(columns, eta))
     half = half if output.kind == "ols" else means * np.expm1(half)
-    labels = _labels(output, columns, place, rows, data)
+    labels = labels_of(output, columns, place, rows, data)
     cells = cells_by(place, labels, sample.response, rows, data)
     told = [Mean(cell, float(each)) for cell, each in zip(cells, half, strict=True) if len(cell.rows) > 1]
     yield from told_by_means(output.name, output.response.side.name, told, support_of(output), data, appetite)
@@ -97,7 +97,7 @@ def cells_by(place: NDArray[np.intp], labels: list[str], values: Array, rows: Ro
     return [Cell(label, v, np.ones(len(v)), r, o) for label, v, r, o in zip(labels, *parts, strict=True)]
 
 
-def _labels(output: Regression, columns: Array, place: NDArray[np.intp], rows: Rows, data: Microdata) -> list[str]:
+def labels_of(output: Regression, columns: Array, place: NDArray[np.intp], rows: Rows, data: Microdata) -> list[str]:
     """What the kinds are called: by the variables, where each has one value of these, else by the columns."""
     variables = [data.codebook.index(name) for name in output.design.variables]
     codes = data.codes[rows][:, variables]

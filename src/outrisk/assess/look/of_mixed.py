@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import Found, Rows, counted, plural
 from outrisk.assess.look.fits import FULL, degrees_of_freedom, few_behind, resting_on_few
+from outrisk.assess.look.told_by_mixed import leverages, told_by_mixed
 from outrisk.assess.look.told_by_models import told_by_models
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
@@ -26,17 +28,25 @@ def of_mixed(output: Output, data: Microdata, appetite: Appetite, target: str) -
     if not isinstance(output, Mixed):
         return
     try:
-        terms, response, groups, frame = output.records(data)
+        rows = output.records(data)[3].index.to_numpy()
     except OutputError:
         return
-    rows = frame.index.to_numpy()
-    linear = output.as_linear(data)
-    if linear is not None:
+    for found in _of_records(output, data.take(rows), appetite, target):
+        yield replace(found, who=rows[found.who])
+
+
+def _of_records(output: Mixed, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
+    """The same of data that have no other records than those of the model, as a linear regression would have."""
+    terms, response, groups, _ = output.records(data)
+    rows = np.arange(len(groups))
+    design = np.column_stack([np.ones(len(rows)), terms])
+    yield from _between(output, design, groups, rows)
+    if output.ratio(data) == 0.0:
         for rule in (told_by_models, few_behind, degrees_of_freedom):
-            yield from rule(linear, data, appetite, target)
+            yield from rule(output.linear, data, appetite, target)
         yield from _of_groups(output, groups, rows, data, appetite)
         return
-    design = np.column_stack([np.ones(len(rows)), terms])
+    yield from told_by_mixed(output, groups, rows, data, appetite)
     yield from _degrees(output, design, rows, data, appetite)
     yield from _of_groups(output, groups, rows, data, appetite)
     yield from _behind(output, design, rows, data, appetite)
@@ -60,6 +70,30 @@ def _degrees(output: Mixed, design: Array, rows: Rows, data: Microdata, appetite
             "",
             "Fit it on more records, or with fewer terms.",
         )
+
+
+def _between(output: Mixed, design: Array, groups: NDArray[np.int64], rows: Rows) -> Iterator[Found]:
+    """One group more than columns between groups: their variance is made of the square of one difference."""
+    if not {"sigma_u", "variance_u", "rho"} & set(output.release.parts):
+        return
+    sizes = np.bincount(groups)
+    means = np.stack([np.bincount(groups, column) for column in design.T], axis=1) / sizes[:, None]
+    inside = np.linalg.matrix_rank(design - means[groups]) if len(rows) > len(sizes) else 0
+    columns = int(np.linalg.matrix_rank(design) - inside)
+    if len(sizes) - columns > 1:
+        return
+    yield Found.of(
+        "degrees of freedom",
+        False,
+        output.name,
+        1,
+        rows,
+        f"{plural(len(sizes), 'level')} of {output.groups}, {plural(columns, 'column')} between them: the variance "
+        "between groups is of one difference at most, so that with the coefficients it tells the mean of each level up "
+        "to which is the larger, and the response of a level of one record.",
+        "",
+        "Release no variance of so few groups.",
+    )
 
 
 def _of_groups(
@@ -117,10 +151,7 @@ def _behind(output: Mixed, design: Array, rows: Rows, data: Microdata, appetite:
 
 def _alone(output: Mixed, design: Array, rows: Rows, data: Microdata) -> Iterator[Found]:
     """Records that decide a direction of the terms: their coefficient takes up what the others do not tell of them."""
-    scale = np.sqrt((design**2).sum(axis=0))
-    scaled = design / np.where(scale > 0.0, scale, 1.0)
-    leverage = ((scaled @ np.linalg.pinv(scaled.T @ scaled, hermitian=True)) * scaled).sum(axis=1)
-    alone = leverage > FULL
+    alone = leverages(design) > FULL
     decide = int(alone.sum())
     if data.person is None and decide:
         yield Found.of(

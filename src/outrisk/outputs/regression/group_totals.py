@@ -94,6 +94,8 @@ class RandomIntercept:
         """
         moments, _ = self._moments(totals)
         fit, u = self._summary(moments)
+        if not np.isfinite(u).all():
+            return np.diag(half_digit(self.release.digits(self.p - 1)) ** -2.0)
         K = len(fit.coefficients)
         n, groups = max(float(np.nan_to_num(fit.n)), 4.0), max(float(len(moments.n)), 2.0)
         error = np.nan_to_num(fit.standard_errors, nan=1.0)
@@ -123,7 +125,7 @@ class RandomIntercept:
         for root, whole in (("residual_sd", "variance_e"), ("sigma_u", "variance_u")):
             value = float(np.nan_to_num(getattr(fit, whole)))
             squares[root] = squares[whole] / (4.0 * max(value, np.sqrt(squares[whole]), 1e-300))
-        total = max(sum(of_variance), 1e-300)
+        total = max(sum(of_variance), 1e-100)
         squares["rho"] = squares["variance_u"] / total**2
         squares |= {"n": n, "log_likelihood": n / 2.0, "aic": 2.0 * n, "bic": 2.0 * n}
         return np.asarray(np.maximum([squares[name] for name in OF_MODEL], 1e-12))
@@ -191,11 +193,12 @@ class RandomIntercept:
         """
         K = self.p - 1
         groups = np.array([float(len(moments.n))])
-        if len(moments.n) < 2 or moments.records <= max(K, len(moments.n)):
+        enough = len(moments.n) > 1 and moments.records > max(K, len(moments.n))
+        ratio, residual = self.made.ratio(moments) if enough else (np.nan, np.nan)
+        if not np.isfinite(ratio):
             u = np.full(2 * K + 6, np.nan)
             u[2 * K + 1] = moments.records
             return self.made.summary(self.made.vector(u), np.inf, groups), u
-        ratio, residual = self.made.ratio(moments)
         at = float(np.clip(ratio, *self._near))
         u = self.made.fit(moments, at, residual)
         if ratio == 0.0 and self.made.method != "gls":

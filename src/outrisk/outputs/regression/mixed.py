@@ -230,8 +230,9 @@ class Mixed(Common):
         return self.design.matrix(frame), self._response.of(frame), groups, frame
 
     def refit(self, data: Microdata, start: Array | None = None) -> Array:
-        """Published numbers (k,); NaN where one is undefined. OutputError where the columns are collinear, there is one
-        group, or each record is a group.
+        """Published numbers (k,); NaN where one is undefined, all but n of a fit that leaves nothing within groups.
+        OutputError where the columns are collinear, there is one group, each record is a group, or by REML no variance
+        between groups is left.
         """
         terms, response, groups, _ = self.records(data)
         moments, units = self._moments(terms, response, groups)
@@ -251,24 +252,33 @@ class Mixed(Common):
         moments = moments_of(np.column_stack([np.ones(len(groups)), (columns - centre) / scale]), groups)
         if moments.collinear:
             raise self._error(f"its {len(self.columns)} columns are collinear in these records; drop a term")
+        if self.fitted_by == "reml" and moments.flat:
+            raise self._error(
+                f"as many columns as levels of '{self.groups}' do not vary within these, so that REML does not tell "
+                "their variance; drop a term, or write method: ml"
+            )
         return moments, Units.of(centre, scale)
 
-    def as_linear(self, data: Microdata) -> Regression | None:
-        """The linear regression that it is of records between whose groups it finds no variance; None of others."""
+    def ratio(self, data: Microdata) -> float:
+        """That of the variance between groups to that of the residuals; 1 where it is undefined."""
         terms, response, groups, _ = self.records(data)
         try:
             moments, units = self._moments(terms, response, groups)
         except OutputError:
-            return None
-        if moments.exact or Numbers(self.fitted_by, self.program, units).ratio(moments)[0] > 0.0:
-            return None
+            return 1.0
+        found = np.nan if moments.exact else Numbers(self.fitted_by, self.program, units).ratio(moments)[0]
+        return max(found, 0.0) if np.isfinite(found) else 1.0
+
+    @cached_property
+    def linear(self) -> Regression:
+        """The linear regression that it is of records between whose groups it finds no variance."""
         parts = [part for part in self.release.parts if part in (*OF_EACH, "n", "residual_sd")]
         release = replace(self.release.without([each for each in self.release.parts if each not in parts]), absorbed=())
         return Regression(self.codebook, self.name, "ols", self.formula, release, self.where, keep=self.keep)
 
     @property
-    def _sought(self) -> NDArray[np.bool_]:
-        """Which numbers follow from totals by group: all but the number of groups."""
+    def sought(self) -> NDArray[np.bool_]:
+        """Which numbers (k,) follow from totals by group: all but the number of groups."""
         return np.array([not label.startswith("levels of ") for label in self.labels], dtype=np.bool_)
 
     def parts(self, values: Array) -> tuple[ModelPart, ...]:
@@ -300,7 +310,7 @@ class Mixed(Common):
 
     def counts_first(self, low: Array, high: Array, proves: bool = False) -> Released | None:
         """Without the number of groups, which a search cannot bring nearer but by `implied`."""
-        of = np.flatnonzero(self._sought)
+        of = np.flatnonzero(self.sought)
         if proves or len(of) == len(low):
             return None
         rest = replace(self, release=self.release.without(["levels"]))

@@ -150,7 +150,11 @@ class Moments:
         return np.asarray(found)
 
     def likeliest(self, method: Method) -> float:
-        """The ratio of the largest likelihood; 0 where the groups vary no more than their records make them."""
+        """The ratio of the largest likelihood; 0 where the groups vary no more than their records make them, NaN where
+        the restricted one is the same at all.
+        """
+        if method == "reml" and self.flat:
+            return np.nan
         grid = _GRID * len(self.n) / self.records
         at = int(np.argmin(self._criterion(grid, method)))
         low, high = grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)]
@@ -179,6 +183,13 @@ class Moments:
             return True
         scale = np.sqrt(diagonal)
         return bool(np.linalg.eigvalsh(own / np.outer(scale, scale))[0] < _COLLINEAR)
+
+    @property
+    def flat(self) -> bool:
+        """Whether columns that do not vary within groups are as many as groups, so that none is left between these."""
+        scale = np.sqrt(np.maximum(np.diag(self.products(0.0))[:-1], 1e-300))
+        inside = self.within[:-1, :-1] / np.outer(scale, scale)
+        return len(self.n) <= self.d - int((np.linalg.eigvalsh(inside) > CONSTANT_WITHIN).sum())
 
     @property
     def exact(self) -> bool:

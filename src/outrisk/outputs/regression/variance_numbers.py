@@ -136,9 +136,9 @@ class Numbers:
             return np.full(d, np.inf)
         groups, varies = float(len(moments.n)), moments.varies
         inside = moments.records - groups - varies.sum()
-        outside = groups - 1.0 - (~varies).sum() + 1.0
+        outside = groups - (~varies).sum()  # the constant among these
         found = np.where(varies, inside, outside)
-        found[0] = inside
+        found[0] = max(inside, outside if d > 1 else groups)  # as nlme 3.1 has it
         return np.where(found > 0.0, found, np.nan)
 
 
