@@ -151,11 +151,24 @@ def test_tables_of_r_are_read(tmp_path):
     assert read(tmp_path, text)[1]["dy/dx: occ = 3"] == -0.1614
 
 
+def test_errors_of_r_are_by_the_expected_information_and_the_normal_distribution(tmp_path):
+    """Of a linear model R's marginaleffects has z where Stata has t; of a probit another information than both."""
+    text = "term,contrast,estimate,std.error,p.value,conf.low,conf.high\nage,dY/dX,0.0082,0.0010,0.01,0.0062,0.0102\n"
+    options = {"formula": "ill ~ age", "dydx": ["age"]}
+    entry, _, remarks = read(tmp_path, text, model="probit", **options)
+    assert entry.release == ("margins",) and "expected information" in str(remarks)
+    assert len(read(tmp_path, text, **options)[0].release) == 4
+    with pytest.raises(OutputError, match="are by the normal distribution; give the output distribution: normal"):
+        read(tmp_path, text, model="ols", **options)
+    assert len(read(tmp_path, text, model="ols", distribution="normal", **options)[0].release) == 4
+
+
 @pytest.mark.parametrize(("text", "entry", "message"), [
     (STATA, {"model": "poisson", "formula": FORMULA}, "of a logit or probit, the output says model: poisson"),
     (STATA, {"at_means": True}, "averages over records, the output says at_means: true"),
     (STATA, {"covariance": "robust"}, "are by the model, the output says otherwise"),
     (STATA.replace("OIM", "Robust"), {}, "are robust, the output says otherwise"),
+    (STATA.replace("P>|z|", "P>|t|"), {}, "by the t distribution"),
     (STATA, {"level": 0.9}, "limits are at 95 %"),
     (STATA, {"formula": "ill ~ age + sex"}, "'occ' is no variable on the right"),
     (STATA, {"dydx": ["age"]}, "is none of the output's margins"),

@@ -147,6 +147,8 @@ def _said_by_stata(above: str, head: str, place: str) -> dict[str, Any]:
         raise OutputError(
             f"{place}: its margins are at values of variables, which are not known; give those over records"
         )
+    if by := re.search(r"P>\|([tz])\|", head):
+        said["distribution"] = {"t": "t", "z": "normal"}[by[1]]
     level = re.search(r"\[(\d+(?:\.\d+)?)%", head)
     if level:
         said["level"] = float(level[1]) / 100.0
@@ -173,6 +175,7 @@ def _of_cells(source: Source, entry: MarginsEntry, codebook: Codebook, place: st
     others = [head for head in names if head and head not in by and head not in ("term", "factor", "contrast")]
     if others:
         remark(place, f"columns {', '.join(map(repr, others))} are none of margins and are left out")
+    said = _said_by_r(heads, parts, entry, place)
     rows = []
     for cells in grid[1:]:
         values = {part: cell for part, cell in zip(parts, cells, strict=True) if part}
@@ -191,7 +194,25 @@ def _of_cells(source: Source, entry: MarginsEntry, codebook: Codebook, place: st
     if term is None and by:
         remark(place, f"predictions are taken to be of everybody at each level of {', '.join(by)}, not of those by it")
     statsmodels = "dy/dx" in [head.casefold() for head in heads]
-    return _Table(term is None, rows, columns=statsmodels and entry.factors != "levels")
+    return _Table(term is None, rows, said, columns=statsmodels and entry.factors != "levels")
+
+
+def _said_by_r(heads: Sequence[str], parts: list[str], entry: MarginsEntry, place: str) -> dict[str, Any]:
+    """By which distribution R has p-values and limits; its errors are taken out of `parts` where they are by another
+    information.
+    """
+    names = {head.casefold() for head in heads}
+    if "dy/dx" in names:  # statsmodels
+        return {}
+    expected = entry.model in ("probit", "negbin") and not (entry.covariance or entry.cluster)
+    if expected and set(parts) & {"standard_errors", "p_values", "lower", "upper"}:
+        remark(place, f"R's standard errors of a {entry.model} are by the expected information, and left out with what "
+                      "follows from them")  # fmt: skip
+        parts[:] = [part if part == "margins" else "" for part in parts]
+    if not set(parts) & {"p_values", "lower", "upper"} or "df" in names:
+        return {}
+    by_t = names & {"t", "pr(>|t|)", "p>|t|"}
+    return {"distribution": "t" if by_t else "normal"} if entry.model == "ols" else {}
 
 
 def _hold(table: _Table, entry: MarginsEntry, place: str) -> None:
@@ -208,6 +229,12 @@ def _hold(table: _Table, entry: MarginsEntry, place: str) -> None:
     if "robust" in said and said["robust"] != robust:
         how = "robust" if said["robust"] else "by the model"
         raise OutputError(f"{place}: its standard errors are {how}, the output says otherwise; correct its covariance")
+    usual = "t" if entry.model == "ols" else "normal"
+    if "distribution" in said and said["distribution"] != (entry.distribution or usual):
+        raise OutputError(
+            f"{place}: its p-values and limits are by the {said['distribution']} distribution; give the output "
+            f"distribution: {said['distribution']}"
+        )
     if "level" in said and abs(said["level"] - entry.level) > 1e-9:
         raise OutputError(
             f"{place}: its limits are at {100 * said['level']:g} %, the output says level: {entry.level:g}"
