@@ -1,5 +1,7 @@
 """Margins as programs print them: statsmodels' own pages, Stata's and R's by hand; another model is refused."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -122,6 +124,15 @@ def test_the_predictive_margins_of_stata_are_read(tmp_path):
         assert refit[label] == pytest.approx(value, abs=5.1e-4 if "p-value" in label else 1e-7)
 
 
+def test_margins_at_means_of_stata_are_read(tmp_path):
+    above = (
+        "At: age    = 39.5 (mean)\n    1.sex  = .52 (mean)\n    2.occ  = .31 (mean)\n    3.occ  = .34 (mean)\ndy/dx wrt"
+    )
+    assert read(tmp_path, STATA.replace("dy/dx wrt", above), at_means=True)[0].at_means
+    *_, remarks = read(tmp_path, STATA.replace("Pr(ill)", "Pr(sick)"))
+    assert any("'sick' is no variable and is taken for ill" in each for each in map(str, remarks))
+
+
 def test_tables_of_r_are_read(tmp_path):
     slopes = "term,contrast,estimate,std.error,statistic,p.value,s.value,conf.low,conf.high\n"
     slopes += (
@@ -140,11 +151,24 @@ def test_tables_of_r_are_read(tmp_path):
     assert read(tmp_path, text)[1]["dy/dx: occ = 3"] == -0.1614
 
 
+def test_errors_of_r_are_by_the_expected_information_and_the_normal_distribution(tmp_path):
+    """Of a linear model R's marginaleffects has z where Stata has t; of a probit another information than both."""
+    text = "term,contrast,estimate,std.error,p.value,conf.low,conf.high\nage,dY/dX,0.0082,0.0010,0.01,0.0062,0.0102\n"
+    options = {"formula": "ill ~ age", "dydx": ["age"]}
+    entry, _, remarks = read(tmp_path, text, model="probit", **options)
+    assert entry.release == ("margins",) and "expected information" in str(remarks)
+    assert len(read(tmp_path, text, **options)[0].release) == 4
+    with pytest.raises(OutputError, match="are by the normal distribution; give the output distribution: normal"):
+        read(tmp_path, text, model="ols", **options)
+    assert len(read(tmp_path, text, model="ols", distribution="normal", **options)[0].release) == 4
+
+
 @pytest.mark.parametrize(("text", "entry", "message"), [
     (STATA, {"model": "poisson", "formula": FORMULA}, "of a logit or probit, the output says model: poisson"),
     (STATA, {"at_means": True}, "averages over records, the output says at_means: true"),
     (STATA, {"covariance": "robust"}, "are by the model, the output says otherwise"),
     (STATA.replace("OIM", "Robust"), {}, "are robust, the output says otherwise"),
+    (STATA.replace("P>|z|", "P>|t|"), {}, "by the t distribution"),
     (STATA, {"level": 0.9}, "limits are at 95 %"),
     (STATA, {"formula": "ill ~ age + sex"}, "'occ' is no variable on the right"),
     (STATA, {"dydx": ["age"]}, "is none of the output's margins"),
@@ -152,14 +176,23 @@ def test_tables_of_r_are_read(tmp_path):
     (STATA.replace("dy/dx", "ey/ex"), {}, "neither dy/dx nor margins"),
     (STATA.replace("dy/dx wrt", "At: age = 39.5 (mean)\ndy/dx wrt"), {}, "at the means"),
     (STATA.replace("dy/dx wrt", "At: age = 30\ndy/dx wrt"), {}, "at values of variables"),
+    (STATA.replace("Pr(ill)", "Pr(sex)"), {}, "its response is sex"),
+    (STATA.replace("Pr(ill), predict()", "Pr(ill)*100, predict()"), {}, "no margin that is known"),
+    (STATA.replace("dy/dx wrt", "At: age = 39.5 (mean)\n    2.occ = 1\ndy/dx wrt"), {"at_means": True}, "at values of"),
+    (STATA.replace("dy/dx wrt", "Over: sex\ndy/dx wrt"), {}, "margins within groups of records"),
+    (STATA.replace("Delta-method", "Unconditional"), {}, "not by the delta method"),
+    (STATA.replace("Model VCE", "Subpop. no. obs = 700\nModel VCE"), {}, "records of a survey's subpopulation"),
+    ("term,contrast,estimate\nage,mean(+1),0.0082\n", {"dydx": ["age"]}, "is 'mean(+1)', which is neither"),
+    ("term,contrast,estimate\nage,eY/eX,0.0082\n", {"dydx": ["age"]}, "is 'eY/eX', which is neither"),
+    ("term,contrast,estimate,occ\nage,dY/dX,0.0082,2\n", {"dydx": ["age"]}, "at values of occ"),
     (STATA.replace("Pr(ill)", "Pr(ill==2)").replace("Pr(", "xb("), {}, "no margin that is known"),
     (STATA, {"formula": "ill ~ age + sex + C(occ, contr.treatment(base=3))"}, "none of the output's margins"),
-    ("term,contrast,estimate\noccc,x,1\n", {}, "is no variable or level"),
+    ("term,contrast,estimate\noccc,dY/dX,1\n", {}, "is no variable or level"),
     ("term,contrast,estimate\nocc,2 - 3,1\n", {}, "is compared with 3, the output's reference is 1"),
     ("a,b\n1,2\n", {}, "no table of margins is known in it"),
 ])  # fmt: skip
 def test_what_does_not_match_the_study_is_refused_in_one_line(tmp_path, text, entry, message):
-    with pytest.raises(OutputError, match=message.replace("(", r"\(")) as error:
+    with pytest.raises(OutputError, match=re.escape(message)) as error:
         read(tmp_path, text, **entry)
     assert "\n" not in str(error.value)
 

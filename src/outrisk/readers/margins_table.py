@@ -29,7 +29,17 @@ _HEADS = {
 }
 _NAMED = {name: part for part, names in _HEADS.items() for name in names.split("; ")}
 _IGNORED = {"z", "t", "statistic", "s.value", "s", "df", "predicted_lo", "predicted_hi", "rowid", "by"}
-_EXPRESSIONS = {"Pr(": ("logit", "probit"), "Predicted number": ("poisson", "negbin"), "Linear prediction": ("ols",)}
+_EXPRESSIONS = {
+    r"Pr\(([\w~.]+)\), predict\((?:pr)?\)": ("logit", "probit"),
+    r"Predicted number of (?:events|[\w~.]+), predict\(n?\)": ("poisson", "negbin"),
+    r"Linear prediction, predict\((?:xb)?\)": ("ols",),
+}
+_OTHERWISE = {  # above a table of Stata's: what it says, and what it is then of
+    r"\b(Unconditional|Linearized|Jackknife|Bootstrap)\b": "errors that are not by the delta method",
+    r"(?m)^\s*(Over)\s*:": "margins within groups of records",
+    r"(Subpop\. no\. obs|Population size)": "records of a survey's subpopulation, or weighted by its design",
+}
+_SLOPES = {"dy/dx", "mean(dy/dx)", ""}  # contrasts of R's marginaleffects that are derivatives
 _Row = tuple[str, tuple[str, ...], dict[str, str]]  # names joined by ':', a level of each or none, and its numbers
 
 
@@ -55,6 +65,7 @@ def entries_of_margins(source: Source, entry: MarginsEntry, codebook: Codebook, 
     else:
         table = _of_cells(source, entry, codebook, place)
     _hold(table, entry, place)
+    _hold_response(table, entry, codebook, place)
     return _filled(_asked(table, entry, codebook, place), table, codebook, place)
 
 
@@ -120,16 +131,24 @@ def _said_by_stata(above: str, head: str, place: str) -> dict[str, Any]:
         said["robust"] = vce[1] == "Robust"
     expression = re.search(r"Expression\s*:\s*(.+)", above)
     if expression:
-        known = [kinds for start, kinds in _EXPRESSIONS.items() if expression[1].startswith(start)]
+        found = [(re.fullmatch(form, expression[1].strip()), kinds) for form, kinds in _EXPRESSIONS.items()]
+        known = [kinds for match, kinds in found if match]
+        said["response"] = next((match[1] for match, _ in found if match and match.groups()), "")
         if not known:
             raise OutputError(f"{place}: its expression is {expression[1].strip()!r}, which is no margin that is known")
         said["model"] = list(known[0])
-    at = re.findall(r"=\s*\S+\s*(\(\w+\))?", above.partition("At:")[2] or above.partition("at  ")[2])
-    said["at_means"] = "(mean)" in at
-    if re.search(r"(?m)^\s*At(:| )", above) and "(mean)" not in at:
+    for form, of in _OTHERWISE.items():
+        if stated := re.search(form, above):
+            raise OutputError(f"{place}: it says {stated[1]!r}, and has {of}; these are not known")
+    values = re.split(r"(?im)^\s*at\s*(?::|(?=\s{2}))", above, maxsplit=1)
+    at = re.findall(r"(?m)=\s*[\d.,e+-]+[^\S\n]*(\(\w+\))?[^\S\n]*$", values[1]) if len(values) > 1 else []
+    said["at_means"] = bool(at) and set(at) == {"(mean)"}
+    if len(values) > 1 and not said["at_means"]:
         raise OutputError(
             f"{place}: its margins are at values of variables, which are not known; give those over records"
         )
+    if by := re.search(r"P>\|([tz])\|", head):
+        said["distribution"] = {"t": "t", "z": "normal"}[by[1]]
     level = re.search(r"\[(\d+(?:\.\d+)?)%", head)
     if level:
         said["level"] = float(level[1]) / 100.0
@@ -149,9 +168,14 @@ def _of_cells(source: Source, entry: MarginsEntry, codebook: Codebook, place: st
     term = next((at for at, head in enumerate(heads) if head.casefold() in ("term", "factor", "")), None)
     contrast = heads.index("contrast") if "contrast" in heads else None
     by = [head for head in names if head in codebook]
+    if term is not None and by:
+        raise OutputError(
+            f"{place}: its effects are at values of {', '.join(by)}, or by them; known are averages over all records"
+        )
     others = [head for head in names if head and head not in by and head not in ("term", "factor", "contrast")]
     if others:
         remark(place, f"columns {', '.join(map(repr, others))} are none of margins and are left out")
+    said = _said_by_r(heads, parts, entry, place)
     rows = []
     for cells in grid[1:]:
         values = {part: cell for part, cell in zip(parts, cells, strict=True) if part}
@@ -160,10 +184,35 @@ def _of_cells(source: Source, entry: MarginsEntry, codebook: Codebook, place: st
         elif contrast is not None and " - " in cells[contrast]:
             level = re.sub(r"mean\((.*?)\)", r"\1", cells[contrast]).split(" - ")
             rows.append((cells[term].strip(), (level[0].strip(), level[1].strip()), values))
+        elif contrast is not None and cells[contrast].strip().casefold() not in _SLOPES:
+            raise OutputError(
+                f"{place}: the contrast of '{cells[term].strip()}' is {cells[contrast].strip()!r}, which is neither "
+                "dY/dX nor a difference of two levels; give avg_slopes() as it is"
+            )
         else:
             rows.append((cells[term].strip(), (), values))
+    if term is None and by:
+        remark(place, f"predictions are taken to be of everybody at each level of {', '.join(by)}, not of those by it")
     statsmodels = "dy/dx" in [head.casefold() for head in heads]
-    return _Table(term is None, rows, columns=statsmodels and entry.factors != "levels")
+    return _Table(term is None, rows, said, columns=statsmodels and entry.factors != "levels")
+
+
+def _said_by_r(heads: Sequence[str], parts: list[str], entry: MarginsEntry, place: str) -> dict[str, Any]:
+    """By which distribution R has p-values and limits; its errors are taken out of `parts` where they are by another
+    information.
+    """
+    names = {head.casefold() for head in heads}
+    if "dy/dx" in names:  # statsmodels
+        return {}
+    expected = entry.model in ("probit", "negbin") and not (entry.covariance or entry.cluster)
+    if expected and set(parts) & {"standard_errors", "p_values", "lower", "upper"}:
+        remark(place, f"R's standard errors of a {entry.model} are by the expected information, and left out with what "
+                      "follows from them")  # fmt: skip
+        parts[:] = [part if part == "margins" else "" for part in parts]
+    if not set(parts) & {"p_values", "lower", "upper"} or "df" in names:
+        return {}
+    by_t = names & {"t", "pr(>|t|)", "p>|t|"}
+    return {"distribution": "t" if by_t else "normal"} if entry.model == "ols" else {}
 
 
 def _hold(table: _Table, entry: MarginsEntry, place: str) -> None:
@@ -180,6 +229,12 @@ def _hold(table: _Table, entry: MarginsEntry, place: str) -> None:
     if "robust" in said and said["robust"] != robust:
         how = "robust" if said["robust"] else "by the model"
         raise OutputError(f"{place}: its standard errors are {how}, the output says otherwise; correct its covariance")
+    usual = "t" if entry.model == "ols" else "normal"
+    if "distribution" in said and said["distribution"] != (entry.distribution or usual):
+        raise OutputError(
+            f"{place}: its p-values and limits are by the {said['distribution']} distribution; give the output "
+            f"distribution: {said['distribution']}"
+        )
     if "level" in said and abs(said["level"] - entry.level) > 1e-9:
         raise OutputError(
             f"{place}: its limits are at {100 * said['level']:g} %, the output says level: {entry.level:g}"
@@ -191,6 +246,16 @@ def _hold(table: _Table, entry: MarginsEntry, place: str) -> None:
         )
     if not table.rows:
         raise OutputError(f"{place}: no row of margins is in it")
+
+
+def _hold_response(table: _Table, entry: MarginsEntry, codebook: Codebook, place: str) -> None:
+    """OutputError where the table is of another variable; a line where it names none."""
+    said, ours = table.said.get("response", ""), entry.formula.partition("~")[0].strip().strip("`")
+    if not said or said == ours:
+        return
+    if said in codebook:
+        raise OutputError(f"{place}: its response is {said}, that of the output's formula {ours}")
+    remark(place, f"the response {said!r} is no variable and is taken for {ours}")
 
 
 def _asked(table: _Table, entry: MarginsEntry, codebook: Codebook, place: str) -> MarginsEntry:

@@ -22,7 +22,7 @@ from outrisk.assess.look.of_conditions import conditions_told
 from outrisk.assess.look.of_correlations import of_correlations
 from outrisk.assess.look.of_crossed import crossed_told
 from outrisk.assess.look.of_fixed_effects import of_fixed_effects, without_singletons
-from outrisk.assess.look.of_margins import of_margins
+from outrisk.assess.look.of_margins import of_margins, printed_alike
 from outrisk.assess.look.of_mixed import of_mixed
 from outrisk.assess.look.of_proportions import of_proportions
 from outrisk.assess.look.of_rates import of_rates
@@ -92,7 +92,8 @@ def look(
     a finding is about (`who`) stands in no file. Where records say whose they are (see `Microdata`), people are
     counted, and not records.
     """
-    outputs = [*outputs, *as_tables(outputs)]
+    alike = printed_alike(outputs)
+    outputs = [*outputs, *as_tables(outputs), *alike]
     found = [finding for output in outputs for rule in RULES for finding in rule(output, original, appetite, target)]
     numbers = Numbers.of(outputs, original)
     found += unsaid(shapes_told(outputs, numbers, original, appetite), found)
@@ -100,7 +101,8 @@ def look(
     found += unsaid(conditions_told(numbers, original, appetite, target), found)
     parts = as_subsets(outputs, original.codebook, rules)
     beside = beside_statistics(Numbers.of([*outputs, *parts], original) if parts else numbers, outputs, original)
-    found += subtracted([*outputs, *parts], original, appetite, target, inside, beside)
+    apart = [each for each in outputs if each.kind != "margins" or each.name not in {one.name for one in alike}]
+    found += subtracted([*apart, *parts], original, appetite, target, inside, beside)
     found += without_singletons(outputs, original, appetite)
     found += sums_subtracted(numbers, original, appetite, target, inside)
     found += unsaid(bands_subtracted(numbers, rules, original, appetite, target, inside), found)

@@ -24,7 +24,6 @@ from outrisk.outputs.of_one_table.described import in_subset
 from outrisk.outputs.regression.fixed_effects import FixedEffects
 from outrisk.outputs.regression.hazards import Durations
 from outrisk.outputs.regression.marginal_effects import Margins
-from outrisk.outputs.regression.margins_of_cells import as_proportions
 from outrisk.outputs.regression.mixed import Mixed
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.smooth.association import Association
@@ -66,8 +65,6 @@ def counts_told(output: Output, data: Microdata) -> Told:
     elif isinstance(output, Margins):
         if "n" in output.release.parts:
             yield from _of_fit(output.regression_of_n, data)
-        for each in as_proportions(output):
-            yield from _of_complete(each, data)
     elif (isinstance(output, HypothesisTest | Correlations) and "n" in output.labels) or (
         isinstance(output, SurveyMeans) and "n" in output.statistics and not output.by
     ):

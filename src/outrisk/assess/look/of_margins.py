@@ -1,8 +1,8 @@
-"""Margins that rest on few people, and those that are proportions of cells."""
+"""Margins that rest on few people, and the outputs that would print the same numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,28 +10,35 @@ import numpy as np
 from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import Found, Rows, counted, named, plural
 from outrisk.assess.look.fits import degrees_of_freedom, few_behind, sample_of
-from outrisk.assess.look.of_proportions import of_proportions
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
 from outrisk.outputs.regression.marginal_effects import Margins
-from outrisk.outputs.regression.margins_of_cells import as_proportions
+from outrisk.outputs.regression.margins_of_cells import as_regression, same_as
+
+_FITTED = " A fitted value is then"  # which takes all coefficients
+
+
+def printed_alike(outputs: Sequence[Output]) -> list[Output]:
+    """Outputs, named as the margins that print the same: proportions and means of cells, differences of risks, linear
+    regressions.
+    """
+    return [alike for each in outputs if isinstance(each, Margins) for alike in same_as(each)]
 
 
 def of_margins(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
     """What the regression behind margins rests on, none of whose coefficients is printed, so that nothing of it is
-    certain; levels that few people are of; and proportions of cells, which a model with a column for each prints as
-    predictive margins.
+    certain; and levels that few people are of. What is printed as another output prints it (see `printed_alike`) is
+    that output's.
     """
     if not isinstance(output, Margins):
         return
-    cells = list(as_proportions(output))
-    for rule in (degrees_of_freedom, few_behind):
+    alike = list(same_as(output))
+    for rule in () if as_regression(output) is not None else (degrees_of_freedom, few_behind):
         for finding in rule(output.regression, data, appetite, target):
-            if not (cells and finding.rule == "saturated model"):
-                yield replace(finding, certain=False, about="")
+            if not (alike and finding.rule == "saturated model"):
+                what = finding.what.partition(_FITTED)[0]
+                yield replace(finding, certain=False, about="", what=what)
     yield from _few(output, data, appetite)
-    for each in cells:
-        yield from of_proportions(each, data, appetite, target)
 
 
 def _few(output: Margins, data: Microdata, appetite: Appetite) -> Iterator[Found]:

@@ -25,6 +25,7 @@ _STENCIL = ((-2.0, 1.0 / 12.0), (-1.0, -2.0 / 3.0), (1.0, 2.0 / 3.0), (2.0, -1.0
 _STEP, _NEAR = 1e-3, 0.1  # of a number, or where it is near 0 of this share of the range of its values
 _FLAT = 1e-9  # a change, of the size of a column, that is none
 _APART = 1e-6  # of a derivative, by which differences over half the step may be another one
+_BENT = 0.75  # what halving a step leaves of the change of a slope, where it is one: half for a smooth function
 _LARGEST = 700.0  # of an exponent
 
 
@@ -80,12 +81,16 @@ class Designs:
         x, values = frame[name].to_numpy(dtype=float), np.array(self.codebook[name].values, dtype=float)
         step = _STEP * np.maximum(np.abs(x), _NEAR * float(np.ptp(values)) or 1.0)
 
+        def columns(at: Array) -> Array:
+            moved = frame.assign(**{name: pd.Series(at, index=frame.index)})
+            return self.side.matrix(moved)[:, term.columns]
+
         def differences(by: Array) -> Array:
-            found = np.zeros(term.rows.shape)
-            for many, weight in _STENCIL:
-                moved = frame.assign(**{name: pd.Series(x + many * by, index=frame.index)})
-                found += weight * self.side.matrix(moved)[:, term.columns] / by[:, None]
-            return found
+            return np.asarray(sum(weight * columns(x + many * by) for many, weight in _STENCIL) / by[:, None])
+
+        def bend(by: Array) -> Array:
+            """How far the slope above is from that below, which it is not the nearer the smaller a step is."""
+            return np.abs(columns(x + by) - 2.0 * columns(x) + columns(x - by)) / by[:, None]
 
         slopes, nearer = differences(step), differences(step / 2.0)
         if not np.isfinite(slopes).all():
@@ -93,6 +98,8 @@ class Designs:
         size = np.maximum(np.abs(term.rows).max(axis=0), 1e-300)
         slopes[np.abs(slopes) * float(np.ptp(values) or 1.0) < _FLAT * size] = 0.0
         apart = np.abs(slopes - nearer).max(axis=0) > _APART * np.abs(nearer).max(axis=0) + _FLAT * size
+        least = _APART * np.abs(nearer).max(axis=0) + _FLAT * size
+        apart |= ((bend(step / 2.0) > least) & (bend(step / 2.0) > _BENT * bend(step))).any(axis=0)
         flat = (np.ptp(term.rows, axis=0) > 0.0) & ~slopes.any(axis=0) & (len(term.joint.variables) == 1)
         if (apart | flat).any():
             column = self.side.columns[int(term.columns[int(np.argmax(apart | flat))])]

@@ -95,6 +95,8 @@ class Quantities:
             return [Quantity("margin", ((1.0, ("levels", ())),))]
         names = named.split(":")
         for name in names:
+            if names.count(name) > 1:
+                raise self._error(f"predictions: '{named}' has '{name}' twice; keep one")
             if name not in self.designs.categories:
                 raise self._error(
                     f"predictions: '{name}' is no category on the right of the formula; these are "

@@ -62,6 +62,12 @@ class MarginsEntry(Entry):
             dydx = tuple(read_formula(codebook, name, self.formula)[1].variables)
         decimals: Any = self.decimals
         if isinstance(decimals, dict):
+            unknown = sorted(set(decimals) - set(self.release))
+            if unknown:
+                raise OutputError(
+                    f"output '{name}': decimals for '{unknown[0]}', which is not released; parts are "
+                    f"{list(self.release)}"
+                )
             decimals = {_number(part): digits for part, digits in decimals.items()}
         return [
             Margins(
