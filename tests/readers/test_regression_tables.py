@@ -305,10 +305,10 @@ def test_clusters_of_a_log_stand_beside_what_a_study_says_of_them():
 @pytest.mark.parametrize(
     ("design", "entry", "expected"),
     [
-        ("ids = ~1, weights = ~educ,\n    data = data", {}, ("CR1", "educ")),
-        ("ids = ~1, strata = ~occ, weights = ~educ,\n    data = data", {}, ("", "educ")),
-        ("ids = ~occ, weights = ~educ, data = data", {}, ("", "educ")),
-        ("ids = ~1, weights = data$educ, data = data", {"weight": "educ"}, ("CR1", "educ")),
+        ("ids = ~1, weights = ~educ,\n    data = data", {}, ("CR1", "educ", None)),
+        ("ids = ~1, strata = ~occ, weights = ~educ,\n    data = data", {}, ("", "educ", ("occ", ""))),
+        ("ids = ~occ, weights = ~educ, data = data", {}, ("", "educ", ("", "occ"))),
+        ("ids = ~1, weights = data$educ, data = data", {"weight": "educ"}, ("CR1", "educ", None)),
         ("ids = ~1, weights = data$educ, data = data", {}, "weighted, by what it does not say simply; give the output"),
         ("ids = ~1, weights = ~pw, data = data", {}, "weighted, by 'pw', which is no variable; give the output its"),
     ],
@@ -321,8 +321,10 @@ def test_the_design_of_a_survey_is_known_or_refused(design, entry, expected):
             given(entry)
         return
     released, _ = given(entry)
-    assert (released.output.covariance.estimator, released.output.weight) == expected
-    assert ("standard_errors" in released.output.release.parts) == bool(expected[0])
+    covariance, survey = released.output.covariance, released.output.covariance.survey
+    strata = survey and (survey.strata, survey.psu)
+    assert (covariance.estimator, released.output.weight, strata) == expected
+    assert "standard_errors" in released.output.release.parts
 
 
 def test_a_test_of_coefficients_does_not_say_how_its_errors_were_computed():
