@@ -746,7 +746,7 @@ _ALSO_CALLED = {  # what other programs call a kind of output
     **dict.fromkeys(("standardisedrates", "standardizedrates", "dsr", "asr", "asmr", "smr", "sir"), "standardised"),
     **dict.fromkeys(("dstdize", "istdize", "ageadjust", "ageadjusted", "ageadjustdirect"), "standardised"),
     **dict.fromkeys(("proportion", "prevalence", "prevalences", "ciproportions", "binomtest"), "proportions"),
-    **dict.fromkeys(("binomialtest", "binomconfint", "proportionconfint", "svyciprop"), "proportions"),
+    **dict.fromkeys(("binomialtest", "binomconfint", "proportionconfint"), "proportions"),
     **dict.fromkeys(("associations", "riskratio", "relativerisk", "riskdifference", "cs", "cc"), "association"),
     **dict.fromkeys(("mantelhaen", "mantelhaenszel", "cmh", "epi2by2", "twobytwo", "2x2"), "association"),
     **dict.fromkeys(("skewness", "kurtosis", "gini", "ginicoefficient", "inequality", "ineqdeco"), "shape"),
@@ -760,6 +760,14 @@ _ALSO_CALLED = {  # what other programs call a kind of output
     **dict.fromkeys(("ranksum", "wilcoxon", "wilcoxtest", "mannwhitney", "mannwhitneyu", "kruskal"), "test"),
     **dict.fromkeys(("fisher", "fishertest", "fisherexact", "exact", "mcnemar", "mcnemartest", "mcc"), "test"),
     **dict.fromkeys(("paired", "pairedt", "pairedttest", "ttestrel", "signrank", "signedrank", "signedranks"), "test"),
+}
+
+_OF_SURVEYS = {  # of programs for surveys, behind 'svy': kinds with a design
+    **dict.fromkeys(("ciprop", "prop", "proportion", "proportions"), "proportions"),
+    **dict.fromkeys(("mean", "means", "by"), "magnitudes"),
+    **dict.fromkeys(("reg", "regress", "regression"), "ols"),
+    **dict.fromkeys(("glm", "logit", "logistic"), "logit"),
+    "poisson": "poisson",
 }
 
 
@@ -783,8 +791,11 @@ def _explain(error: ValidationError, document: object) -> str:
         return f"'{inside}' is missing; add it"
     if fault["type"] == "unknown_kind":
         given = fault["input"].get("kind", "") if isinstance(fault["input"], dict) else ""
-        usual = _ALSO_CALLED.get("".join(filter(str.isalpha, str(given).casefold())))
-        meant = f"; did you mean '{usual}'?" if usual else did_you_mean(given, REGISTRY)
+        letters = "".join(filter(str.isalpha, str(given).casefold()))
+        of_survey = _OF_SURVEYS.get(letters.removeprefix("svy")) if letters.startswith("svy") else None
+        usual = of_survey or _ALSO_CALLED.get(letters)
+        by = " with design: {weights: ...}" * bool(of_survey)
+        meant = f"; did you mean '{usual}'{by}?" if usual else did_you_mean(given, REGISTRY)
         none = f"; {given!r} is none of them{meant}" if given else ""
         return f"[{inside}] needs a kind, one of {sorted(REGISTRY)}{none}"
     message = fault["msg"].removeprefix("Value error, ").replace("Input should", "it must")
