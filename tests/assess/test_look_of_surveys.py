@@ -170,3 +170,22 @@ def test_a_saturated_regression_with_weights_is_a_table_of_means(how):
         found = [each for each in found_of(data, ols | {"decimals": digits}) if each.rule == "same answer"]
         assert [each.certain for each in found] == [certain]
         assert found[0].people == int((data["g"] == "a").sum())
+
+
+@pytest.mark.parametrize("of", ["mean", "proportion"])
+def test_a_person_between_two_sums_of_weights_is_told(of):
+    """Their weight is the difference, and their value what is left of sums, as far as digits go."""
+    data = records()
+    data.loc[3, "age"] = 70
+    entry = {"kind": "magnitudes", "value": "y"} if of == "mean" else {"kind": "proportions", "event": "ill"}
+    about = "y" if of == "mean" else "ill"
+    for digits, certain in ((5, True), (0, False)):
+        whole = entry | {"statistics": [of, "population"], "decimals": {of: digits}, "design": DESIGN, "name": "all"}
+        if of == "proportion":
+            whole["decimals"] = {of: digits + 1}
+        young = whole | {"name": "young", "design": DESIGN | {"subpop": "age < 60"}}
+        found = {each.about: each for each in found_of(data, whole, young) if each.certain}
+        assert found["w"].who.tolist() == [3] and (about in found) == certain
+        assert not certain or found[about].who.tolist() == [3]
+    no_sums = [each | {"statistics": [of], "decimals": {of: 5}} for each in (whole, young)]
+    assert not [each for each in found_of(data, *no_sums) if each.certain]
