@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import yaml
 from pydantic import (
@@ -811,8 +811,16 @@ def _known(place: Sequence[int | str], document: dict[str, Any]) -> list[str]:
     if not place:
         return sorted(field.alias or name for name, field in StudyFile.model_fields.items())
     if place[0] == "outputs":
-        return sorted(REGISTRY[document["outputs"][place[1]]["kind"]].model_fields)
+        return sorted(_fields_of(REGISTRY[document["outputs"][place[1]]["kind"]], place[2:]))
     return sorted(_SECTIONS[str(place[0])].model_fields)
+
+
+def _fields_of(model: type[BaseModel], inside: Sequence[int | str]) -> Collection[str]:
+    """Fields of a model, or of the model that stands in one of its fields, as `design`."""
+    field = model.model_fields.get(str(inside[0])) if inside else None
+    models = (field.annotation, *get_args(field.annotation)) if field else ()
+    of = next((each for each in models if isinstance(each, type) and issubclass(each, BaseModel)), None)
+    return model.model_fields if of is None else _fields_of(of, inside[1:])
 
 
 def _shown(value: object) -> str:

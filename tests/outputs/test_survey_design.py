@@ -210,7 +210,9 @@ def test_what_no_totals_tell_is_not_searched_for(entry, sought):
     [
         (MEAN | {"design": {"weights": "region"}}, "'region' is not a numeric variable of values above 0"),
         (MEAN | {"design": {"psu": "village"}}, "psu: no variable 'village'"),
-        (MEAN | {"design": FULL | {"subpop": "age > 200"}}, "holds for no value"),
+        (MEAN | {"design": FULL | {"subpop": "age > 200"}}, "design: subpop: 'age > 200' holds for no value"),
+        (MEAN | {"design": FULL, "decimals": {"sd": 1}}, "decimals: 'sd' is not released"),
+        (MEAN | {"design": FULL, "statistics": ["mean", "n"], "decimals": {"n": 1}}, "'n' is not released, or a whole"),
         (MEAN | {"design": FULL, "weight": "weight"}, "weight does not go with design"),
         (MEAN | {"design": FULL, "protection": {"threshold": 5}}, "protection does not go with design"),
         (MEAN | {"design": FULL, "statistics": ["mean", "sd"]}, "'sd' is not known with a design"),

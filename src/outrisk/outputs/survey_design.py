@@ -94,7 +94,10 @@ class OverCodebook:
             name = getattr(self.design, role)
             if name and name not in self.codebook:
                 raise self._error(f"design: {role}: no variable '{name}'; variables are {self.codebook.names}")
-        Subset(self.codebook, self.design.subpop, self.output).masks()
+        try:
+            Subset(self.codebook, self.design.subpop, self.output).masks()
+        except OutputError as error:
+            raise OutputError(str(error).replace("': where: ", "': design: subpop: ", 1)) from None
         _ = self.weight, self.joint
 
     def _error(self, text: str) -> OutputError:

@@ -84,6 +84,13 @@ class SurveyMeans(Common):
             raise self._error(f"statistics: {wrong[0]!r} is not known with a design; known are {', '.join(known)}")
         if main not in self.statistics:
             raise self._error(f"statistics: standard errors and limits are those of a {main}; add '{main}'")
+        whole = (*OF_DESIGN, "n")
+        never = [name for name, digits in (self.digits or {}).items() if digits and name in whole]
+        if never := [*(name for name in self.digits or () if name not in self.statistics), *never]:
+            raise self._error(
+                f"decimals: '{never[0]}' is not released, or a whole number; known are "
+                f"{', '.join(each for each in self.statistics if each not in whole)}"
+            )
         if len(self.labels) > _MOST_NUMBERS:
             raise self._error(f"{len(self.labels):,} numbers are too many, at most {_MOST_NUMBERS:,} are possible; "
                               "release it in parts by 'where'")  # fmt: skip
