@@ -246,8 +246,11 @@ class SurveyMeans(Common):
         if total <= 0.0:
             return np.full(len(self.shown), np.nan)
         mean = float(mine @ y / total)
-        error = float(np.sqrt(max(drawn.meat((mine * (y - mean) / total)[:, None])[0, 0], 0.0)))
-        df = Drawn(drawn.psu[here], drawn.stratum, self.design).df if self.own_df else drawn.df
+        scores = (mine * (y - mean) / total)[:, None]
+        own = Drawn(drawn.psu[here], drawn.stratum, self.design)
+        meat = own.meat(scores[here]) if self.design.program == "r" else drawn.meat(scores)
+        error = float(np.sqrt(np.maximum(meat[0, 0], 0.0)))
+        df = own.df if self.own_df else drawn.df
         ends = dict(zip(ENDS, self.limits.of(mean, error, df), strict=True))
         return np.array([ends[each] if each in ENDS else error if each == ERROR else mean for each in self.shown])
 
