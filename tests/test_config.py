@@ -169,6 +169,12 @@ LOGIT = {"kind": "logit", "formula": "a ~ b"}
         ({"outputs": [{"kind": "mean"}]}, r"\[outputs 1\] needs a kind, one of \['association', 'correlations', 'cox'"),
         ({"outputs": [{}]}, r"\[outputs 1\] needs a kind"),
         ({"outputs": [{"kind": "crosstab"}]}, r"'crosstab' is none of them; did you mean 'frequencies'\?"),
+        (
+            {"outputs": [{"kind": "magnitudes", "value": "y", "design": {"psu": "p", "fpc": "n"}}]},
+            r"\['fpc'\]; known: \['lonely', 'program', 'psu', 'strata', 'subpop', 'weights'\]",
+        ),
+        ({"outputs": [{"kind": "svyciprop"}]}, r"did you mean 'proportions' with design: \{weights: ...\}\?"),
+        ({"outputs": [{"kind": "svy: mean"}]}, r"did you mean 'magnitudes' with design"),
         ({"outputs": [{"kind": "coxph"}]}, r"'coxph' is none of them; did you mean 'cox'\?"),
         ({"outputs": [{"kind": "Kaplan-Meier"}]}, r"did you mean 'survival'\?"),
         ({"outputs": ["logit"]}, r"\[outputs 1\] is 'logit': write a mapping"),

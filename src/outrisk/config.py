@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import yaml
 from pydantic import (
@@ -746,7 +746,7 @@ _ALSO_CALLED = {  # what other programs call a kind of output
     **dict.fromkeys(("standardisedrates", "standardizedrates", "dsr", "asr", "asmr", "smr", "sir"), "standardised"),
     **dict.fromkeys(("dstdize", "istdize", "ageadjust", "ageadjusted", "ageadjustdirect"), "standardised"),
     **dict.fromkeys(("proportion", "prevalence", "prevalences", "ciproportions", "binomtest"), "proportions"),
-    **dict.fromkeys(("binomialtest", "binomconfint", "proportionconfint", "svyciprop"), "proportions"),
+    **dict.fromkeys(("binomialtest", "binomconfint", "proportionconfint"), "proportions"),
     **dict.fromkeys(("associations", "riskratio", "relativerisk", "riskdifference", "cs", "cc"), "association"),
     **dict.fromkeys(("mantelhaen", "mantelhaenszel", "cmh", "epi2by2", "twobytwo", "2x2"), "association"),
     **dict.fromkeys(("skewness", "kurtosis", "gini", "ginicoefficient", "inequality", "ineqdeco"), "shape"),
@@ -760,6 +760,14 @@ _ALSO_CALLED = {  # what other programs call a kind of output
     **dict.fromkeys(("ranksum", "wilcoxon", "wilcoxtest", "mannwhitney", "mannwhitneyu", "kruskal"), "test"),
     **dict.fromkeys(("fisher", "fishertest", "fisherexact", "exact", "mcnemar", "mcnemartest", "mcc"), "test"),
     **dict.fromkeys(("paired", "pairedt", "pairedttest", "ttestrel", "signrank", "signedrank", "signedranks"), "test"),
+}
+
+_OF_SURVEYS = {  # of programs for surveys, behind 'svy': kinds with a design
+    **dict.fromkeys(("ciprop", "prop", "proportion", "proportions"), "proportions"),
+    **dict.fromkeys(("mean", "means", "by"), "magnitudes"),
+    **dict.fromkeys(("reg", "regress", "regression"), "ols"),
+    **dict.fromkeys(("glm", "logit", "logistic"), "logit"),
+    "poisson": "poisson",
 }
 
 
@@ -783,8 +791,11 @@ def _explain(error: ValidationError, document: object) -> str:
         return f"'{inside}' is missing; add it"
     if fault["type"] == "unknown_kind":
         given = fault["input"].get("kind", "") if isinstance(fault["input"], dict) else ""
-        usual = _ALSO_CALLED.get("".join(filter(str.isalpha, str(given).casefold())))
-        meant = f"; did you mean '{usual}'?" if usual else did_you_mean(given, REGISTRY)
+        letters = "".join(filter(str.isalpha, str(given).casefold()))
+        of_survey = _OF_SURVEYS.get(letters.removeprefix("svy")) if letters.startswith("svy") else None
+        usual = of_survey or _ALSO_CALLED.get(letters)
+        by = " with design: {weights: ...}" * bool(of_survey)
+        meant = f"; did you mean '{usual}'{by}?" if usual else did_you_mean(given, REGISTRY)
         none = f"; {given!r} is none of them{meant}" if given else ""
         return f"[{inside}] needs a kind, one of {sorted(REGISTRY)}{none}"
     message = fault["msg"].removeprefix("Value error, ").replace("Input should", "it must")
@@ -800,8 +811,16 @@ def _known(place: Sequence[int | str], document: dict[str, Any]) -> list[str]:
     if not place:
         return sorted(field.alias or name for name, field in StudyFile.model_fields.items())
     if place[0] == "outputs":
-        return sorted(REGISTRY[document["outputs"][place[1]]["kind"]].model_fields)
+        return sorted(_fields_of(REGISTRY[document["outputs"][place[1]]["kind"]], place[2:]))
     return sorted(_SECTIONS[str(place[0])].model_fields)
+
+
+def _fields_of(model: type[BaseModel], inside: Sequence[int | str]) -> Collection[str]:
+    """Fields of a model, or of the model that stands in one of its fields, as `design`."""
+    field = model.model_fields.get(str(inside[0])) if inside else None
+    models = (field.annotation, *get_args(field.annotation)) if field else ()
+    of = next((each for each in models if isinstance(each, type) and issubclass(each, BaseModel)), None)
+    return model.model_fields if of is None else _fields_of(of, inside[1:])
 
 
 def _shown(value: object) -> str:

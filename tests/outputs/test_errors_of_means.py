@@ -157,5 +157,5 @@ def test_a_withheld_count_follows_from_an_sd_beside_its_error():
 def test_what_is_no_statistic_is_refused():
     with pytest.raises(OutputError, match="those of a mean; add 'mean'"):
         table(("sd", "limits"))
-    with pytest.raises(OutputError, match="take an 'ols' with formula: 'age ~ 1', weight: age, covariance: robust"):
+    with pytest.raises(OutputError, match=r"write design: \{weights: age\}, with its strata and psu, instead"):
         table(("mean", "limits"), weight="age")

@@ -103,6 +103,21 @@ def test_a_lonely_psu_is_handled_as_in_r(how):
         built(**MEAN, design=FULL).refit(alone)
 
 
+def test_the_mean_of_other_strata_is_that_of_strata_with_the_estimate_as_in_r():
+    one = RECORDS[~((RECORDS["stratum"] == 3) & (RECORDS["psu"] > 1))]
+    design = FULL | {"lonely": "average"}
+    parts = MEAN | {"statistics": MEAN["statistics"][:2]}
+    three = built(**parts, design=design | {"subpop": "stratum != 2"})
+    found = three.refit(from_frame(one.reset_index(drop=True), CODEBOOK))
+    assert found == pytest.approx(BY_R["lonely average of three strata"], rel=1e-7)
+    two = from_frame(one[(one["stratum"] == 3) | (one["region"] == "east")].reset_index(drop=True), CODEBOOK)
+    by = built(**parts, design=design, by="region").refit(two)
+    assert by == pytest.approx(BY_R["lonely average by"], rel=1e-7, nan_ok=True) and np.isnan(by[[3, 5]]).all()
+    linear = {"kind": "ols", "formula": "pressure ~ 1", "release": REGRESSION[:2], "design": design}
+    alone = from_frame(one[one["stratum"] == 3].reset_index(drop=True), CODEBOOK)
+    assert np.isnan(built(**linear).refit(alone)[1])
+
+
 def test_weights_of_groups_and_numbers_of_the_design_are_counted():
     output = built(kind="magnitudes", value="age", by="region", design=FULL,
                    statistics=["mean", "n", "population", "psus", "strata"])  # fmt: skip
@@ -210,7 +225,9 @@ def test_what_no_totals_tell_is_not_searched_for(entry, sought):
     [
         (MEAN | {"design": {"weights": "region"}}, "'region' is not a numeric variable of values above 0"),
         (MEAN | {"design": {"psu": "village"}}, "psu: no variable 'village'"),
-        (MEAN | {"design": FULL | {"subpop": "age > 200"}}, "holds for no value"),
+        (MEAN | {"design": FULL | {"subpop": "age > 200"}}, "design: subpop: 'age > 200' holds for no value"),
+        (MEAN | {"design": FULL, "decimals": {"sd": 1}}, "decimals: 'sd' is not released"),
+        (MEAN | {"design": FULL, "statistics": ["mean", "n"], "decimals": {"n": 1}}, "'n' is not released, or a whole"),
         (MEAN | {"design": FULL, "weight": "weight"}, "weight does not go with design"),
         (MEAN | {"design": FULL, "protection": {"threshold": 5}}, "protection does not go with design"),
         (MEAN | {"design": FULL, "statistics": ["mean", "sd"]}, "'sd' is not known with a design"),

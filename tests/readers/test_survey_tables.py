@@ -107,13 +107,55 @@ def test_a_design_that_is_another_is_refused(change, entry, says):
     ("file", "entry", "says"),
     [
         ("r_svyby_confint.txt", MEAN | {"by": "region"}, "limits alone"),
-        ("r_svytable.txt", MEAN | {"by": "region"}, ""),
+        ("r_svytable.txt", MEAN | {"by": "region"}, "no column 'region'"),
         ("r_svymean.txt", MEAN | {"by": "region"}, "print svyby"),
         ("r_svyby_mean.txt", MEAN | {"by": "sex"}, "no column 'sex'"),
-        ("stata_svy_mean.log", MEAN | {"by": "sex"}, "'east' is no level of 'sex'"),
+        (
+            "stata_svy_mean.log",
+            MEAN | {"by": "sex"},
+            "its rows are of 'c.pressure@region', the output is of pressure by",
+        ),
+        ("stata_svy_mean.log", MEAN | {"value": "visits", "by": "region"}, "its rows are of 'c.pressure@region'"),
+        ("r_svyciprop.txt", SHARE | {"event": "sex"}, "'I\\(smoker == 1\\)' is not sex=m"),
+        ("r_svyciprop.txt", SHARE | {"event_value": "0"}, "'I\\(smoker == 1\\)' is not smoker=0"),
+        ("r_svyby_ciprop.txt", SHARE | {"by": "region", "event_value": "0"}, "'smoker' is not smoker=0"),
+        ("r_svyby_mean.txt", MEAN | {"value": "age", "by": "region"}, "no mean of age is known in it"),
         ("stata_svy_mean.log", MEAN | {"by": "region", "level": 0.9}, "'level' is 0.9 in the study"),
     ],
 )
 def test_other_prints_are_refused(file, entry, says):
     with pytest.raises(OutputError, match=says):
         read(entry, file)
+
+
+@pytest.mark.parametrize("file", ["r_svymean.txt", "r_svyby_mean_ci.txt", "r_svyciprop.txt"])
+def test_what_r_prints_is_of_r_whether_the_study_says_so_or_not(file):
+    """Limits of means are by the normal distribution then."""
+    entry = (SHARE if "ciprop" in file else MEAN) | ({"by": "region"} if "svyby" in file else {})
+    for text in (file, "> print(found)\n" + (PRINTED / file).read_text()):
+        found = read(entry, text)
+        assert found.design.program == "r"
+        output, released = given(found)
+        assert released.is_matched(output.refit(DATA)).all()
+
+
+def test_effects_of_the_design_are_left_out():
+    found = read(MEAN, "           mean    SE   DEff\npressure 131.31 1.652 1.8234\n")
+    assert given(found)[1].low.tolist() == [131.31, 1.652]
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "says"),
+    [
+        ("stata_svy_mean.log", ("Linearized", "Jackknife"), "replicate weights"),
+        ("stata_svy_mean.log", ("Linearized", "     BRR *"), "replicate weights"),
+        ("stata_svy_mean.log", ("Number of PSUs ", "N. of poststrata = 3  Number of PSUs "), "calibrated"),
+        ("r_svyglm.txt", ("svydesign(", "calibrate(svydesign("), "its design is calibrated \\(calibrate\\)"),
+        ("r_svyglm.txt", ("svydesign(", "postStratify(svydesign("), "calibrated"),
+    ],
+)
+def test_errors_by_other_than_the_design_are_refused(file, change, says):
+    text = (PRINTED / file).read_text().replace(*change)
+    entry = {"kind": "ols", "formula": "pressure ~ age + sex + region"} if "svyglm" in file else MEAN | {"by": "region"}
+    with pytest.raises(OutputError, match=says):
+        read(entry | {"design": DESIGN}, text)

@@ -94,7 +94,10 @@ class OverCodebook:
             name = getattr(self.design, role)
             if name and name not in self.codebook:
                 raise self._error(f"design: {role}: no variable '{name}'; variables are {self.codebook.names}")
-        Subset(self.codebook, self.design.subpop, self.output).masks()
+        try:
+            Subset(self.codebook, self.design.subpop, self.output).masks()
+        except OutputError as error:
+            raise OutputError(str(error).replace("': where: ", "': design: subpop: ", 1)) from None
         _ = self.weight, self.joint
 
     def _error(self, text: str) -> OutputError:
@@ -182,10 +185,15 @@ class Drawn:
         return np.asarray(np.bincount(self.stratum)[self.stratum] == 1)
 
     def meat(self, scores: Array) -> Array:
-        """The variance (K, K) of the sum of scores (n, K), which are times their weights."""
-        sums = np.zeros((len(self.stratum), scores.shape[1]))
+        """The variance (K, K) of the sum of scores (n, K), which are times their weights; NaN where the mean of other
+        strata is asked for and there is none.
+        """
+        sums, inside = np.zeros((len(self.stratum), scores.shape[1])), self.inside
         np.add.at(sums, self.psu, scores)
-        return np.asarray(sums.T @ about_strata(sums, self.stratum, np.ones(len(sums), np.bool_), self.design.lonely))
+        if self.design.lonely == "average" and self.lonely[inside].all():
+            return np.full((scores.shape[1], scores.shape[1]), np.nan)
+        there = np.ones(len(sums), np.bool_)
+        return np.asarray(sums.T @ about_strata(sums, self.stratum, there, self.design.lonely, inside))
 
     @property
     def df(self) -> float:
@@ -202,17 +210,20 @@ def df_of(
     return float(found) if found > 0 else np.nan
 
 
-def about_strata(sums: Array, stratum: NDArray[np.int64], there: NDArray[np.bool_], lonely: Lonely) -> Array:
+def about_strata(
+    sums: Array, stratum: NDArray[np.int64], there: NDArray[np.bool_], lonely: Lonely, inside: NDArray[np.bool_]
+) -> Array:
     """Totals (P, K) of PSUs that are there (P,) about their means in strata, times n / (n - 1) of the n PSUs of each:
-    their product with the totals themselves is the variance.
+    their product with the totals themselves is the variance. The mean of the others, of strata of one PSU, is that of
+    strata with PSUs `inside` the estimate: R leaves others out.
     """
     n = np.bincount(stratum, there)
     totals = np.stack([np.bincount(stratum, np.where(there, column, 0.0)) for column in sums.T], axis=1)
     means = totals / np.maximum(n, 1.0)[:, None]
     factor = np.where(n > 1, n / np.maximum(n - 1.0, 1.0), 0.0)
-    alone, strata = n == 1, int((n > 0).sum())
-    if lonely == "average" and 0 < alone.sum() < strata:
-        factor *= strata / (strata - alone.sum())
+    alone, counted = n == 1, np.unique(stratum[inside])
+    if lonely == "average" and 0 < (lacking := int(alone[counted].sum())) < len(counted):
+        factor *= len(counted) / (len(counted) - lacking)
     if lonely in ("adjust", "fail"):
         factor, means = np.where(alone, 1.0, factor), np.where(alone[:, None], 0.0, means)
     found = factor[stratum][:, None] * (sums - means[stratum])

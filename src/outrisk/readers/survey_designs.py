@@ -13,6 +13,12 @@ from outrisk.outputs.survey_design import SurveyDesign, SurveyProgram
 _CALL = re.compile(r"(?:survey::)?svydesign\(((?:[^()]|\([^()]*\))*)\)")
 _NAME = re.compile(r"~\s*([A-Za-z_.][\w.]*)(?:\s*\+.*)?")  # further stages do not count where the first is as drawn
 _OF_STATA = re.compile(r"^\s*Survey:|Number of PSUs\s*=|Design df\s*=", re.M)
+_REPLICATES = re.compile(
+    r"(?im)^[^|\n]*\|\s*(?:jackknife|jknife|brr|bootstrap|sdr)\b|(?:jackknife|brr|bootstrap|sdr) std"
+)
+_CALIBRATED = re.compile(
+    r"\b(?:calibrate|postStratify|rake|twophase)\(|N\. of (?:poststrata|calibration)\w*|Calibration *="
+)
 
 
 @dataclass(frozen=True)
@@ -37,10 +43,14 @@ def design_in(text: str, place: str) -> PrintedDesign | None:
     """The design of a survey that a text is of; None for another text. OutputError for a correction for a finite
     population, and for designs of replicate weights, which are not known.
     """
-    if re.search(r"svrepdesign\(|as\.svrepdesign\(|[Jj]ackknife std|BRR std|[Bb]ootstrap std", text) and (
-        "svr" in text or _OF_STATA.search(text)
-    ):
+    if re.search(r"svrepdesign\(|as\.svrepdesign\(", text) or (_OF_STATA.search(text) and _REPLICATES.search(text)):
         raise OutputError(f"{place}: its errors are by replicate weights, which are not known; linearised ones are")
+    calibrated = _CALIBRATED.search(text) if _OF_STATA.search(text) or "Survey design:" in text else None
+    if calibrated:
+        raise OutputError(
+            f"{place}: its design is calibrated ({calibrated[0].strip().rstrip('(')}), which is not known; release "
+            "estimates by the design itself"
+        )
     if _OF_STATA.search(text):
         return PrintedDesign("stata", subset=re.search(r"Subpop\. no\. obs\s*=", text) is not None)
     subset = re.search(r"Survey design:\s*(?:survey:::?)?(?:subset|\[\.survey)", text) is not None

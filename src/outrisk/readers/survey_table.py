@@ -33,6 +33,7 @@ _HEADS = {
 }
 _MAIN = r"mean|proportion|prop|estimate|%|percent"
 _COUNTS = ("n", "population", "psus", "strata")
+_ONE = re.compile(r"""(?:I\(|as\.numeric\()*\s*([A-Za-z_.][\w.]*)\s*(?:==\s*(["']?)(.+?)\2\s*)?\)*""")
 _LINE = re.compile(r"^\s*(\S.*?)?\s*\|\s*(.*)$")
 
 
@@ -50,6 +51,8 @@ class _Printed:
 def entries_of_survey(source: Source, entry: SurveyEntry, codebook: Codebook, place: str) -> list[Entry]:
     """The entry, which has a design, with the numbers of a print; OutputError where it is none of its variables."""
     design = with_design(design_in(source.text, place), entry.design, codebook, place)
+    if design and "program" not in design.model_fields_set and not source.delimited:
+        design = design.model_copy(update={"program": "r"})  # Stata's logs say what they are
     entry = entry.model_copy(update={"values": None, "design": design})
     (built,) = _built(entry, codebook)
     found = _read(source, built, place)
@@ -71,7 +74,8 @@ def _read(source: Source, built: SurveyMeans, place: str) -> _Printed:
         return _of_stata(source.text, built, place)
     if re.search(r"^\s*Survey:|svytable|design-based", source.text, re.I | re.M):
         raise OutputError(f"{place}: of Stata's svy, mean and proportion are read, and regressions by their own kinds")
-    grid = source.grid if source.delimited else [line.split() for line in source.text.splitlines() if line.strip()]
+    lines = [line for line in source.text.splitlines() if line.strip() and not re.match(r"[>+] ", line)]
+    grid = source.grid if source.delimited else [line.split() for line in lines]
     if source.delimited:
         return _of_grid(grid, built, place)
     return _of_r(grid, built, place)
@@ -97,6 +101,8 @@ def _of_grid(grid: Sequence[Sequence[str]], built: SurveyMeans, place: str) -> _
     others = [cell for at, cell in enumerate(head) if cell and not statistics[at] and at not in axes and at > 0]
     if others:
         remark(place, f"columns that are none of its statistics are left out: {', '.join(others)}")
+    if built.value in (head[at] for at, each in enumerate(statistics) if each == built.main):
+        _of_one(built, built.value, place)
     found = _Printed()
     for row in grid[1:]:
         texts = {each: row[at] for at, each in enumerate(statistics) if each and at < len(row)}
@@ -107,12 +113,15 @@ def _of_grid(grid: Sequence[Sequence[str]], built: SurveyMeans, place: str) -> _
 def _of_r(grid: list[list[str]], built: SurveyMeans, place: str) -> _Printed:
     """A print of svymean, svyby or svyciprop: the heads of columns, of row names none."""
     head = grid[0]
-    if head == ["mean", "SE"]:
+    if head in (["mean", "SE"], ["mean", "SE", "DEff"]):
         return _of_svymean(grid[1:], built, place)
     if all(cell.endswith("%") for cell in head):
         if len(head) != 2 or built.by:
             raise OutputError(f"{place}: limits alone, or of an output with 'by'; print the estimates with vartype")
-        *_, main, low, high = grid[1]
+        if len(grid) != 2 or len(grid[1]) < 4:
+            raise OutputError(f"{place}: a print of svyciprop has one row, with a name, an estimate and two limits")
+        *name, main, low, high = grid[1]
+        _of_one(built, " ".join(name), place)
         _level(head, built, place)
         return _Printed({(): {built.main: main, ENDS[0]: low, ENDS[1]: high}}, own_digits=True)
     if "2.5" in head:
@@ -125,13 +134,32 @@ def _of_svymean(rows: Sequence[Sequence[str]], built: SurveyMeans, place: str) -
         raise OutputError(f"{place}: it has no groups, the output says by: {', '.join(built.by)}; print svyby")
     found = _Printed()
     labels = {f"{built.value}{format_value(value)}": (format_value(value),) for value in built.counted}
-    for name, mean, error in (row for row in rows if len(row) == 3):
+    for name, mean, error in (row[:3] for row in rows if len(row) in (3, 4)):
         key = () if name == built.value else labels.get(name)
+        if name == built.value:
+            _of_one(built, name, place)
         if key is None:
             remark(place, f"the row '{name}' is none of the output's and is left out")
             continue
         _put(found, key if len(built.counted) > 1 else (), {built.main: mean, ERROR: error}, place)
     return found
+
+
+def _of_one(built: SurveyMeans, name: str, place: str) -> None:
+    """OutputError where a name, such as 'smoker', whose ones are counted, or 'I(smoker == 1)', is of another variable
+    than the output, or of another value.
+    """
+    if not built.counted and name == built.value:
+        return
+    said = _ONE.fullmatch(name.strip())
+    counted = format_value(built.counted[0]) if len(built.counted) == 1 else ""
+    level = (said[3] or "1") if said else ""
+    of = {format_value(each) for each in levels_of(built.codebook[built.value], level)} if level else set()
+    if not said or said[1] != built.value or counted not in of:
+        raise OutputError(
+            f"{place}: '{name}' is not {built.value}{f'={counted}' if counted else ''}, which the output is of; "
+            f"correct 'event' or 'event_value', or print svyciprop(~I({built.value} == {counted or '...'}), design)"
+        )
 
 
 def _level(heads: Sequence[str], built: SurveyMeans, place: str) -> None:
@@ -197,8 +225,13 @@ def _stata_key(names: list[str], built: SurveyMeans, over: Sequence[str], place:
     levels = re.split(r"[#\s]+", name)
     if len(levels) != len(over):
         raise OutputError(f"{place}: '{name}' has {len(levels)} levels, the output is by {', '.join(over)}")
-    headed = [each for each in re.split(r"[@#]", heading) if each and each not in (f"c.{built.value}", built.value)]
-    order = headed if sorted(headed) == sorted(over) else list(over)
+    headed = [each.removeprefix("c.") for each in re.split(r"[@#]", heading) if each]
+    others = [each for each in headed if each != built.value]
+    order = next((each for each in (headed, others) if sorted(each) == sorted(over)), list(over))
+    if others and sorted(order) != sorted(others) and order != headed:
+        raise OutputError(
+            f"{place}: its rows are of '{heading}', the output is of {built.value} by {', '.join(over)}; correct one"
+        )
     if built.counted and len(built.counted) == 1 and re.match(rf"{re.escape(built.value)}@", heading):
         raise OutputError(f"{place}: proportions of '{built.value}' over others are read from a table by columns")
     given = dict(zip(order, levels, strict=True))
@@ -224,7 +257,7 @@ def _put(found: _Printed, key: tuple[str, ...], texts: dict[str, str], place: st
 
 def _statistics(found: _Printed, built: SurveyMeans, entry: SurveyEntry, place: str) -> tuple[str, ...]:
     """The statistics of the print, or those of them that the entry says."""
-    if not found.rows:
+    if not any(built.main in row for row in found.rows.values()):
         raise OutputError(f"{place}: no {built.main} of {built.value} is known in it; columns are called {built.main}, "
                           "se, ci_l, ci_u, n, population, and those of 'by' by their names")  # fmt: skip
     texts = {each for row in found.rows.values() for each in row} | set(found.single)

@@ -33,5 +33,10 @@ for (how in c("certainty", "adjust", "average")) {
   lonely <- svydesign(~psu, strata = ~stratum, weights = ~weight, data = one, nest = TRUE)
   m <- svymean(~pressure, lonely); put(paste("lonely", how), coef(m), SE(m), confint(m, df = degf(lonely)))
 }
+lonely <- svydesign(~psu, strata = ~stratum, weights = ~weight, data = one, nest = TRUE)
+m <- svymean(~pressure, subset(lonely, stratum != 2)); put("lonely average of three strata", coef(m), SE(m))
+two <- subset(one, stratum == 3 | region == "east")
+by <- svydesign(~psu, strata = ~stratum, weights = ~weight, data = two, nest = TRUE)
+b <- svyby(~pressure, ~region, by, svymean); put("lonely average by", t(cbind(coef(b), SE(b))))
 out$number <- sprintf("%.15g", out$number)
 write.csv(out, "survey_by_r.csv", row.names = FALSE)

@@ -34,6 +34,7 @@ from outrisk.assess.look.of_tests import beside_means, few_in_a_group
 from outrisk.assess.look.printed import Numbers
 from outrisk.assess.look.same_answer import empty_cells, known_answer, same_answer
 from outrisk.assess.look.small_cells import small_cells
+from outrisk.assess.look.surveys_subtracted import surveys_subtracted
 from outrisk.assess.look.told_by_models import told_by_models
 from outrisk.assess.look.withheld import counts_withheld, sums_withheld
 from outrisk.microdata import Microdata
@@ -105,6 +106,7 @@ def look(
     found += subtracted([*apart, *parts], original, appetite, target, inside, beside)
     found += without_singletons(outputs, original, appetite)
     found += sums_subtracted(numbers, original, appetite, target, inside)
+    found += unsaid(surveys_subtracted(outputs, original), found)
     found += unsaid(bands_subtracted(numbers, rules, original, appetite, target, inside), found)
     found += not_printed(outputs, original, appetite, target, inside)
     there = {(each.rule, each.output) for each in found}

@@ -65,9 +65,9 @@ def counts_told(output: Output, data: Microdata) -> Told:
     elif isinstance(output, Margins):
         if "n" in output.release.parts:
             yield from _of_fit(output.regression_of_n, data)
-    elif (isinstance(output, HypothesisTest | Correlations) and "n" in output.labels) or (
-        isinstance(output, SurveyMeans) and "n" in output.statistics and not output.by
-    ):
+    elif isinstance(output, SurveyMeans):
+        yield from _of_survey(output, data)
+    elif isinstance(output, HypothesisTest | Correlations) and "n" in output.labels:
         names = output.variables
         n = float(len(complete(data, output.where, output.name, names)))
         yield Kind(output.where, lacking(data.codebook, names)), _whole(n, output)
@@ -80,6 +80,22 @@ def lacking(codebook: Codebook, names: Sequence[str]) -> frozenset[str]:
 
 def _whole(n: float, output: Output) -> Known:
     return Known((), np.array(n), np.array(n), (output.name,))
+
+
+def _of_survey(output: SurveyMeans, data: Microdata) -> Told:
+    """The records that estimates are of, which are the population without weights; and those of the design, where each
+    is a PSU whose number is printed.
+    """
+    design, names = output.design, (*output.variables, *output.design.names)
+    printed = {"n"} if design.weights else {"n", "population"}
+    if not output.by and printed & set(output.statistics):
+        n = float(len(complete(data, output.where, output.name, names)))
+        yield Kind(output.where, lacking(data.codebook, names)), _whole(n, output)
+    gaps = lacking(data.codebook, output.variables) if design.program == "stata" else frozenset()
+    if "psus" in output.statistics and not design.psu and not (design.subpop and gaps):
+        lacks = lacking(data.codebook, design.names) | gaps
+        rows = complete(data, output.within, output.name, sorted(lacks))
+        yield Kind(output.within, lacks), _whole(float(len(rows)), output)
 
 
 def _of_complete(output: Association | Proportions | Standardised, data: Microdata) -> Told:
@@ -265,7 +281,7 @@ def _saturated(output: Regression) -> tuple[tuple[str, ...], Array, NDArray[np.i
     """The variables of a design that gives each of their cells a mean of its own, the columns of the cells that records
     may be in, and where these are among all; None for another design.
     """
-    if output.weight or output.offset or output.covariance.cluster or output.covariance.survey:
+    if output.weight or output.offset or output.covariance.cluster:
         return None
     if output.release.exponentiate:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,20 +35,39 @@ def of_saturated(
     that of `as_table`.
     """
     columns, place = table
-    size = np.bincount(place)
-    means = np.bincount(place, sample.response) / size
+    weights = np.ones(len(place)) if sample.weights is None else sample.weights
+    size = np.bincount(place, weights)
+    means = np.bincount(place, sample.response * weights) / size
     eta = means if output.kind == "ols" else np.log(np.maximum(means, np.finfo(float).tiny))
     half = np.abs(columns) @ half_of_coefficients(output, _least_squares(columns, eta))
     half = half if output.kind == "ols" else means * np.expm1(half)
     labels = labels_of(output, columns, place, rows, data)
     cells = cells_by(place, labels, sample.response, rows, data)
+    if sample.weights is not None:
+        cells, half = _weighted(cells, half, dict(zip(rows.tolist(), weights.tolist(), strict=True)))
     told = [Mean(cell, float(each)) for cell, each in zip(cells, half, strict=True) if len(cell.rows) > 1]
     yield from told_by_means(output.name, output.response.side.name, told, support_of(output), data, appetite)
 
 
+def _weighted(cells: list[Cell], halves: Array, weights: dict[int, float]) -> tuple[list[Cell], Array]:
+    """Cells with the weights of their records over the least of them, so that nobody moves a mean by less than one of
+    so many records would; and to within how much such a mean is told.
+    """
+    found, wider = [], []
+    for cell, half in zip(cells, halves.tolist(), strict=True):
+        own = np.array([weights[row] for row in cell.rows.tolist()])
+        own = own / own.min()
+        found.append(replace(cell, weights=own))
+        wider.append(half * own.sum() / len(own))
+    return found, np.array(wider)
+
+
 def as_table(output: Regression, sample: Sample) -> tuple[Array, NDArray[np.intp]] | None:
-    """The kinds of records and which each record is, where printed coefficients tell the mean of each."""
-    plain = output.kind in ("ols", "poisson") and sample.weights is None and not sample.offset.any()
+    """The kinds of records and which each record is, where printed coefficients tell the mean of each, which may be
+    weighted.
+    """
+    plain = output.kind in ("ols", "poisson") and not sample.offset.any()
+    plain = plain and (sample.weights is None or bool((sample.weights > 0.0).all()))
     return _kinds(sample.design) if plain and output.kept.all() else None
 
 

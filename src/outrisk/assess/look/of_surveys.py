@@ -1,4 +1,6 @@
-"""Estimates from surveys: tables that tell the same, groups in one PSU, few degrees of freedom, and weights of one."""
+"""Estimates from surveys: tables that tell the same, groups in one PSU, few degrees of freedom, weights of one, errors
+of 0, and shares of one value of several.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +8,34 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.finding import Found, Rows, named, people, plural
+from outrisk.assess.look.contributions import Cell, all_alike
+from outrisk.assess.look.finding import Found, Rows, counted, named, people, plural
+from outrisk.assess.look.told import allowed
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output, both, places_in
 from outrisk.outputs.conditions.banded import written_name
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.survey_design import Drawn, OverCodebook
+from outrisk.outputs.tables.errors_of_means import ERROR
 from outrisk.outputs.tables.frequencies import Frequencies
 from outrisk.outputs.tables.magnitudes import Magnitudes
 from outrisk.outputs.tables.survey_means import SurveyMeans
+from outrisk.problem.released import half_digit
 
 
 @dataclass(frozen=True, eq=False)
 class _Group:
-    """A group of an estimate: its records, and how many PSUs these are of."""
+    """A group of an estimate: its records, their places among those that estimates are of, and how many PSUs these are
+    of.
+    """
 
     label: str
     rows: Rows
+    at: Rows
     psus: int
 
 
@@ -37,19 +47,27 @@ def as_tables(outputs: Sequence[Output]) -> list[Output]:
 
 
 def _tables(output: SurveyMeans) -> Iterator[Output]:
-    """Of records that lack no variable, as the output has them."""
-    codebook, name = output.codebook, output.name
-    gaps = [each for each in (*output.by, output.value) if codebook[each].missing]
+    """Of records that lack no variable, as the output has them. Without weights, populations are records."""
+    codebook, name, weight = output.codebook, output.name, output.design.weights
+    gaps = [each for each in dict.fromkeys((*output.variables, *output.design.names)) if codebook[each].missing]
     where = both(output.where, *(f"{written_name(each)}.notna()" for each in gaps))
-    digits, weight = output.places[output.main], output.design.weights
+    digits = output.places[output.main]
+    sizes = "n" in output.statistics or (not weight and "population" in output.statistics)
     if not output.counted:
-        yield Magnitudes(codebook, name, output.value, output.by, ("mean",), where, weight, (digits,))
-    elif len(output.counted) == len(codebook[output.value].values) or len(codebook[output.value].values) == 2:
+        statistics = (("mean", digits), *([("count", 0)] if sizes and not weight else []))
+        names, places = zip(*statistics, strict=True)
+        yield Magnitudes(codebook, name, output.value, output.by, names, where, weight, places)
+    elif _tells_all(output) and (percent := int(np.floor(digits - 2 + np.log10(output.per) + 1e-9))) >= 0:
         by = (*output.by, output.value)
-        percent = max(int(np.floor(digits - 2 + np.log10(output.per) + 1e-9)), 0)
         yield Frequencies(codebook, name, by, where, "row_percentages", weight=weight, digits=percent)
-    if "n" in output.statistics and output.by:
+    if sizes and output.by and (weight or output.counted):
         yield Frequencies(codebook, name, output.by, where)
+
+
+def _tells_all(output: SurveyMeans) -> bool:
+    """Whether its proportions are those of all values."""
+    values = output.codebook[output.value].values
+    return len(output.counted) == len(values) or len(values) == 2
 
 
 def of_surveys(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
@@ -61,7 +79,7 @@ def of_surveys(output: Output, data: Microdata, appetite: Appetite, target: str)
             return
         rows, group = frame.index.to_numpy(), places_in(data.codebook, output.by, frame)
         groups = [
-            _Group(name, rows[group == at], len(np.unique(drawn.psu[group == at])))
+            _Group(name, rows[group == at], np.flatnonzero(group == at), len(np.unique(drawn.psu[group == at])))
             for at, name in enumerate(output.group_names)
             if (group == at).any()
         ]
@@ -69,7 +87,8 @@ def of_surveys(output: Output, data: Microdata, appetite: Appetite, target: str)
         if output.design.psu:
             yield from _in_one(output, output.design.psu, groups, data)
         yield from _weights(output, groups, data)
-        yield from _one_value(output, groups, data)
+        yield from _no_error(output, drawn, groups, data)
+        yield from _of_one_value(output, groups, data, appetite)
     elif isinstance(output, Regression) and (survey := output.covariance.survey) is not None:
         over = OverCodebook(data.codebook, output.name, survey)
         try:
@@ -138,23 +157,103 @@ def _weights(output: SurveyMeans, groups: Sequence[_Group], data: Microdata) -> 
     )
 
 
-def _one_value(output: SurveyMeans, groups: Sequence[_Group], data: Microdata) -> Iterator[Found]:
-    """Groups in which everybody has the one value that is counted of several, or nobody has."""
-    values = data.codebook[output.value].values
-    if not output.counted or len(output.counted) == len(values) or len(values) == 2:
+def _no_error(output: SurveyMeans, drawn: Drawn, groups: Sequence[_Group], data: Microdata) -> Iterator[Found]:
+    """Groups whose values are all alike, where a standard error of 0, or limits that are alike, show it. Certain where
+    no other values have an error of 0: not of totals of PSUs, nor where a group is all of several strata.
+    """
+    if output.counted or not {ERROR, "limits"} & set(output.statistics):
         return
-    code = data.codebook[output.value].code_of[output.counted[0]]
-    has = data.codes[:, data.codebook.index(output.value)] == code
-    full = [each for each in groups if has[each.rows].all()]
-    if full:
+    variable, weights = data.codebook[output.value], _weights_of(output, data)
+    support = np.array(variable.values, dtype=np.float64)
+    values = support[np.minimum(data.codes[:, data.codebook.index(output.value)], len(support) - 1)]
+    strata = np.bincount(drawn.stratum)
+    found: dict[bool, list[Cell]] = {True: [], False: []}
+    for each in groups:
+        own, w = values[each.rows], weights[each.rows]
+        if len(own) < 2 or each.psus < 2 or (own != own[0]).any() or len(support) < 2:
+            continue
+        gap = np.abs(support - own[0])
+        moved = np.where(np.arange(len(w)) == w.argmin(), gap[gap > 0.0].min(), 0.0)
+        scores = np.zeros((len(drawn.psu), 1))
+        scores[each.at, 0] = w * (moved - w @ moved / w.sum()) / w.sum()
+        error = float(np.sqrt(max(drawn.meat(scores)[0, 0], 0.0)))
+        of = drawn.stratum[drawn.psu[each.at]]
+        whole = np.bincount(of, minlength=len(strata)) == strata
+        alone = drawn.design.lonely in ("certainty", "average") and (strata[of] == 1).any()
+        certain = not drawn.design.psu and whole.sum() <= 1 and not alone and _is_shown(output, error, drawn.df)
+        owner = each.rows if data.person is None else data.person[each.rows]
+        found[certain].append(Cell(each.label, own, w, each.rows, owner))
+    for certain, cells in found.items():
+        if cells:
+            yield all_alike(output.name, output.value, cells, data, certain)
+
+
+def _is_shown(output: SurveyMeans, error: float, df: float) -> bool:
+    """Whether an error is printed as another than 0, or its limits as different ones."""
+    low, high = output.limits.of(0.0, error, df)
+    apart = {ERROR: error, "limits": float(high - low) / 2.0}
+    return any(of > half_digit(output.places[each]) for each, of in apart.items() if each in output.statistics)
+
+
+def _weights_of(output: SurveyMeans, data: Microdata) -> NDArray[np.float64]:
+    """The weight of each record, (n,)."""
+    weight = output.over.weight
+    return np.ones(len(data)) if weight is None else weight.by_code[data.codes[:, weight.variable]]
+
+
+def _of_one_value(
+    output: SurveyMeans, groups: Sequence[_Group], data: Microdata, appetite: Appetite
+) -> Iterator[Found]:
+    """Groups in which everybody has the one value that is counted of several, or nobody has, and few who have it or
+    have not. Certain is what one record more or fewer would print otherwise.
+    """
+    if not output.counted or _tells_all(output) or allowed(data.codebook, output, output.value).sum() < 2:
+        return
+    variable = data.codebook[output.value]
+    code = variable.code_of[output.counted[0]]
+    has, weights = data.codes[:, data.codebook.index(output.value)] == code, _weights_of(output, data)
+    half, odds = half_digit(output.places[output.main]), output.logit and "limits" in output.statistics
+    few: list[tuple[int, str, Rows]] = []
+    for all_have, whom in ((True, "Everybody"), (False, "Nobody")):
+        for certain in (True, False):
+            alike = [
+                each
+                for each in groups
+                if (has[each.rows] == all_have).all()
+                and (odds or output.per * weights[each.rows].min() / weights[each.rows].sum() > half) == certain
+            ]
+            if alike:
+                told = f"{whom} in {plural(len(alike), 'group')} has {output.value}={variable.labels[code]}"
+                yield _alike(output, told, alike, data, certain, about=all_have)
+        of = [(each.label, each.rows[has[each.rows] == all_have]) for each in groups]
+        what = f"{output.value}{'=' if all_have else ' not '}{variable.labels[code]}"
+        few += [(data.people(rows), f"{label}, {what}", rows) for label, rows in of]
+    few = sorted((each for each in few if 0 < each[0] < appetite.safe_threshold), key=lambda each: each[:2])
+    if few:
         yield Found.of(
-            "same answer",
-            True,
+            "small cells",
+            False,
             output.name,
-            len(full),
-            np.concatenate([each.rows for each in full]),
-            f"Everybody in {plural(len(full), 'group')} has {output.value}={data.codebook[output.value].labels[code]}.",
-            named([each.label for each in full]),
-            "Merge these groups with others.",
-            output.value,
+            len(few),
+            np.concatenate([rows for *_, rows in few]),
+            f"Behind its proportions {plural(len(few), 'cell')} hold{'s' * (len(few) == 1)} fewer than "
+            f"{appetite.safe_threshold} {counted(data)}.",
+            named([f"{label}: {number:,}" for number, label, _ in few]),
+            "Merge levels, or withhold these cells.",
         )
+
+
+def _alike(
+    output: SurveyMeans, told: str, groups: Sequence[_Group], data: Microdata, certain: bool, about: bool
+) -> Found:
+    return Found.of(
+        "same answer",
+        certain,
+        output.name,
+        len(groups),
+        np.concatenate([each.rows for each in groups]),
+        f"{told}." if certain else f"{told}, as it may be read: one with a small weight would be printed as none.",
+        named([f"{each.label}: {data.people(each.rows):,}" for each in groups]),
+        "Merge these groups with others.",
+        output.value if certain and about else "",
+    )

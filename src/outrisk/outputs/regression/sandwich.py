@@ -176,7 +176,7 @@ class Sandwich:
         if self.covariance.survey is None or self.stratum is None:
             return scores
         there = psus_there(totals[self.counts : self.counts + self.clusters])
-        return about_strata(scores, self.stratum, there, self.covariance.survey.lonely)
+        return about_strata(scores, self.stratum, there, self.covariance.survey.lonely, there)
 
 
 def meant(estimator: Estimator, ols: bool) -> Estimator:

@@ -73,8 +73,8 @@ class Magnitudes(Common):
             raise self.cells.error("statistics: a standard error and limits are those of a mean; add 'mean'")
         if self._errs and self.weight:
             raise self.cells.error(
-                "statistics: of weighted means neither standard errors nor limits are known; take an 'ols' with "
-                f"formula: '{self.value} ~ 1', weight: {self.weight}, covariance: robust, of each group by 'where'"
+                "statistics: standard errors and limits of weighted means follow from how the records were drawn; "
+                f"write design: {{weights: {self.weight}}}, with its strata and psu, instead of weight"
             )
 
     @property

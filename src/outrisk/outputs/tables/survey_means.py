@@ -84,6 +84,13 @@ class SurveyMeans(Common):
             raise self._error(f"statistics: {wrong[0]!r} is not known with a design; known are {', '.join(known)}")
         if main not in self.statistics:
             raise self._error(f"statistics: standard errors and limits are those of a {main}; add '{main}'")
+        whole = (*OF_DESIGN, "n")
+        never = [name for name, digits in (self.digits or {}).items() if digits and name in whole]
+        if never := [*(name for name in self.digits or () if name not in self.statistics), *never]:
+            raise self._error(
+                f"decimals: '{never[0]}' is not released, or a whole number; known are "
+                f"{', '.join(each for each in self.statistics if each not in whole)}"
+            )
         if len(self.labels) > _MOST_NUMBERS:
             raise self._error(f"{len(self.labels):,} numbers are too many, at most {_MOST_NUMBERS:,} are possible; "
                               "release it in parts by 'where'")  # fmt: skip
@@ -239,8 +246,11 @@ class SurveyMeans(Common):
         if total <= 0.0:
             return np.full(len(self.shown), np.nan)
         mean = float(mine @ y / total)
-        error = float(np.sqrt(max(drawn.meat((mine * (y - mean) / total)[:, None])[0, 0], 0.0)))
-        df = Drawn(drawn.psu[here], drawn.stratum, self.design).df if self.own_df else drawn.df
+        scores = (mine * (y - mean) / total)[:, None]
+        own = Drawn(drawn.psu[here], drawn.stratum, self.design)
+        meat = own.meat(scores[here]) if self.design.program == "r" else drawn.meat(scores)
+        error = float(np.sqrt(np.maximum(meat[0, 0], 0.0)))
+        df = own.df if self.own_df else drawn.df
         ends = dict(zip(ENDS, self.limits.of(mean, error, df), strict=True))
         return np.array([ends[each] if each in ENDS else error if each == ERROR else mean for each in self.shown])
 

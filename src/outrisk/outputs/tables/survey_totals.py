@@ -101,7 +101,8 @@ class SurveyTotals:
             n = float(totals[3])
             return np.array([n / (n - 1.0) if n > 1.0 else 0.0])
         scores, there = totals[2 : 2 + self._size], psus_there(totals[2 + self._size :])
-        return about_strata(scores[:, None], self.stratum, there, self.design.lonely)[:, 0]
+        inside = there & (scores != 0.0) if self.design.program == "r" else there
+        return about_strata(scores[:, None], self.stratum, there, self.design.lonely, inside)[:, 0]
 
     def _estimate(self, totals: Array) -> tuple[float, float, Array]:
         """The estimate, its variance, and how that changes with the scores of PSUs; NaN without records."""
