@@ -455,7 +455,7 @@ def test_derivatives_agree_with_differences(output, seed):
     (part,) = output.parts(output.refit(data))
     totals = totals_of(part, data)
     found, expected, size = slopes_of(part, totals, 1e-5)
-    size = np.maximum(size, 1e-9)
+    size = np.maximum(size, 1e-6)  # below it a difference is rounding
     turns = output.refit(data)[output.statistics.index("p")] > 0.99  # a p of 1: p, V and corrected z turn back
     flat = ["statistic"] if output.test in ("mcnemar", *OF_SCORES) else []  # 0 there, and so is its slope
     smooth = ~np.isin(output.statistics, ["p", "z", "cramers v", *flat]) | (not turns)
