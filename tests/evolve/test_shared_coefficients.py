@@ -22,19 +22,29 @@ def problem_of(*entries):
     return Problem(data.codebook, 400, tuple(release(each, data) for each in outputs)), data
 
 
-def test_margins_stand_at_the_coefficients_printed_of_their_regression():
-    problem, data = problem_of({"kind": "logit", "formula": FORMULA, "event": 1}, MARGINS)
+@pytest.mark.parametrize(
+    ("printed", "within"),
+    [({}, 1e-9), ({"decimals": 2}, 5e-3), ({"exponentiate": True, "decimals": 3}, 1e-3)],
+)
+def test_margins_stand_at_the_coefficients_printed_of_their_regression(printed, within):
+    problem, data = problem_of({"kind": "logit", "formula": FORMULA, "event": 1} | printed, MARGINS)
     found = with_shared(problem)
     logit, margins = found.parts
     np.testing.assert_array_equal(margins.model.parameters, logit.model.parameters)
-    K = margins.model.n_score
-    np.testing.assert_array_equal(found.released[1].low[:K], found.released[0].low[:K])
-    np.testing.assert_array_equal(found.released[1].low[K:], problem.released[1].low[K:])
+    K, (_, other) = margins.model.n_score, found.released
+    true = problem.released[1].output.refit(data)[:K]
+    assert (np.abs(true - np.clip(true, other.low[:K], other.high[:K])) <= other.tolerance[:K] + 1e-12).all()
+    assert (other.high[:K] - other.low[:K] <= 2.0 * within).all()
+    np.testing.assert_array_equal(other.low[K:], problem.released[1].low[K:])
     assert has_untold(problem)
     assert not has_untold(found)
+
+
+def test_what_is_printed_is_what_the_data_have_there():
+    problem, data = problem_of({"kind": "logit", "formula": FORMULA, "event": 1}, MARGINS)
+    found = with_shared(problem)
     totals, information = found.totals(data.codes)[found.slices[1][1]], found.informations(data.codes)[1]
-    numbers = margins.map.numbers(totals, information)  # what is printed is what the data have there
-    np.testing.assert_allclose(numbers, found.released[1].low, atol=1.5e-4)
+    np.testing.assert_allclose(found.parts[1].map.numbers(totals, information), found.released[1].low, atol=1.5e-4)
 
 
 @pytest.mark.parametrize(

@@ -29,17 +29,23 @@ def with_shared(problem: Problem) -> Problem:
     return replace(problem, released=released) if changed else problem
 
 
-def _printed(released: tuple[Released, ...]) -> Iterator[tuple[Model, Array, Array]]:
-    """The regressions of which all coefficients are printed, and the ranges of these, (K,)."""
+def _printed(released: tuple[Released, ...]) -> Iterator[tuple[Model, Array]]:
+    """The regressions of which all coefficients are printed, also as exp(b), and from where to where these may be by
+    their digits, (K, 2).
+    """
     for each in released:
-        for part in each.parts[:1]:
-            if isinstance(part, ModelPart) and part.model.n_score:
-                low, high = each.low[: part.model.n_score], each.high[: part.model.n_score]
-                if np.isfinite(low).all() and np.isfinite(high).all():
-                    yield part.model, low, high
+        part = each.parts[0]
+        if not isinstance(part, ModelPart) or not part.model.n_score:
+            continue
+        which = slice(part.n_numbers)
+        low, high, half = each.low[which], each.high[which], each.tolerance[which]
+        says = part.map.says(low - half, high + half)
+        shown = np.isfinite(low[: part.model.n_score]).all()  # and not told by limits alone
+        if says is not None and shown and np.isfinite(says.coefficients).all():
+            yield part.model, says.coefficients
 
 
-def _shared(released: Released, printed: list[tuple[Model, Array, Array]]) -> Released:
+def _shared(released: Released, printed: list[tuple[Model, Array]]) -> Released:
     """An output with its coefficients, if it prints none, as another one of the same regression prints them."""
     part = released.parts[0] if len(released.parts) == 1 else None
     if not isinstance(part, ModelPart) or part.at is None or not part.model.n_score:
@@ -47,9 +53,11 @@ def _shared(released: Released, printed: list[tuple[Model, Array, Array]]) -> Re
     K = part.model.n_score
     if np.isfinite(released.low[:K]).any() or np.isfinite(released.high[:K]).any():
         return released
-    for model, low, high in printed:
+    for model, ends in printed:
         if all(_alike(getattr(model, name), getattr(part.model, name)) for name in _REGRESSION):
-            low, high = np.append(low, released.low[K:]), np.append(high, released.high[K:])
+            middle = ends.mean(axis=1)
+            reach = np.maximum((ends[:, 1] - ends[:, 0]) / 2.0 - released.tolerance[:K], 0.0)  # beyond its own digits
+            low, high = np.append(middle - reach, released.low[K:]), np.append(middle + reach, released.high[K:])
             return replace(released, low=low, high=high, parts=(part.at(model.parameters),))
     return released
 
