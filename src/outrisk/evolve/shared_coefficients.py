@@ -34,7 +34,7 @@ def _printed(released: tuple[Released, ...]) -> Iterator[tuple[Model, Array]]:
     their digits, (K, 2).
     """
     for each in released:
-        part = each.parts[0]
+        part = each.parts[0] if each.parts else None  # none of what is not sought
         if not isinstance(part, ModelPart) or not part.model.n_score:
             continue
         which = slice(part.n_numbers)
