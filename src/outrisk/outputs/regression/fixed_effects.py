@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, Common, Subset, joint_for, places_in, record_counts
+from outrisk.outputs.base import Array, Subset, joint_for, places_in, record_counts
 from outrisk.outputs.counts_first import CountsFirst
 from outrisk.outputs.regression.absorbed_fit import Grouped, fit_within, within, without_variation
+from outrisk.outputs.regression.by_coefficient import ByCoefficient
 from outrisk.outputs.regression.clustered_totals import pairs_of
 from outrisk.outputs.regression.design import Side, read_formula
 from outrisk.outputs.regression.existence import Existence
@@ -28,7 +29,7 @@ from outrisk.outputs.regression.programs import (
     not_single,
     prints_constant,
 )
-from outrisk.outputs.regression.release import INFERENCE, OF_EACH, Release
+from outrisk.outputs.regression.release import INFERENCE, Release
 from outrisk.outputs.regression.response import NumberResponse
 from outrisk.outputs.regression.sandwich import OF_THE_MODEL, Covariance
 from outrisk.outputs.regression.within_totals import Within, sought
@@ -43,7 +44,7 @@ CONSTANT = "Intercept"
 
 
 @dataclass(frozen=True)
-class FixedEffects(Common):
+class FixedEffects(ByCoefficient):
     """A linear regression of a formula with fixed effects of the variables in `absorb`, none of which is printed.
 
     `program` says how levels are counted in degrees of freedom and whether a constant is printed (see `programs`),
@@ -196,36 +197,6 @@ class FixedEffects(Common):
             kept |= found
         return kept
 
-    @cached_property
-    def printed(self) -> NDArray[np.bool_]:
-        """Which of the numbers (k,) are printed."""
-        return np.concatenate(
-            [
-                np.resize(self.kept, at.stop - at.start) if part in OF_EACH else np.ones(at.stop - at.start, np.bool_)
-                for part, at in self.release.layout(len(self.kept))
-            ]
-        )
-
-    def publish(self, values: Array) -> tuple[Array, Array]:
-        """Plainly rounded; nothing of what is not printed."""
-        low, high = super().publish(values)
-        return np.where(self.printed, low, -np.inf), np.where(self.printed, high, np.inf)
-
-    @property
-    def labels(self) -> list[str]:
-        """One label a published number: those of the coefficients first."""
-        return self.release.labels(self.coefficients)
-
-    @property
-    def decimals(self) -> NDArray[np.int64]:
-        """Printed digits after the point of each number, shape (k,)."""
-        return self.release.digits(len(self.coefficients))
-
-    @property
-    def explains(self) -> bool:
-        """It has a response."""
-        return True
-
     @property
     def drops(self) -> bool:
         """Whether groups of one record are left out first."""
@@ -245,10 +216,6 @@ class FixedEffects(Common):
             f"printed are {', '.join(self.keep)}" if self.keep else "",
         ]
         return "; ".join(part for part in parts if part)
-
-    def check(self, low: Array, high: Array) -> None:
-        """OutputError for numbers that no regression has, such as a standard error of 0."""
-        self.release.check(self.name, self.coefficients, low, high)
 
     def counts(self, low: Array, high: Array) -> Iterable[RecordCounts]:
         """The number of records; where singletons are dropped, that is of those left, and no more is said."""

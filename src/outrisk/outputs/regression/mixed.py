@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, Common, Subset, joint_for, places_in, record_counts
+from outrisk.outputs.base import Array, Subset, joint_for, places_in, record_counts
 from outrisk.outputs.counts_first import CountsFirst
+from outrisk.outputs.regression.by_coefficient import ByCoefficient
 from outrisk.outputs.regression.design import Side, read_formula
 from outrisk.outputs.regression.existence import Existence
 from outrisk.outputs.regression.group_totals import RandomIntercept
@@ -42,7 +43,7 @@ _BAR = re.compile(r"\(([^()|]*)(\|\|?)([^()|]*)\)")
 
 
 @dataclass(frozen=True)
-class Mixed(Common):
+class Mixed(ByCoefficient):
     """A linear regression of a formula with a random intercept of the levels of `groups`, none of which is printed.
 
     `method`: by restricted maximum likelihood, maximum likelihood, or GLS of Swamy and Arora ('' for what the program
@@ -140,9 +141,14 @@ class Mixed(Common):
         return [name for name in self.codebook.names if name in used]
 
     @cached_property
-    def columns(self) -> list[str]:
+    def coefficients(self) -> list[str]:
         """Names of the K coefficients, the constant first."""
         return [CONSTANT, *self.design.columns]
+
+    @property
+    def columns(self) -> list[str]:
+        """The same, as formulaic names them."""
+        return self.coefficients
 
     @property
     def references(self) -> dict[str, str]:
@@ -172,36 +178,6 @@ class Mixed(Common):
             kept |= found
         return kept
 
-    @cached_property
-    def printed(self) -> NDArray[np.bool_]:
-        """Which of the numbers (k,) are printed."""
-        return np.concatenate(
-            [
-                np.resize(self.kept, at.stop - at.start) if part in OF_EACH else np.ones(at.stop - at.start, np.bool_)
-                for part, at in self.release.layout(len(self.kept))
-            ]
-        )
-
-    def publish(self, values: Array) -> tuple[Array, Array]:
-        """Plainly rounded; nothing of what is not printed."""
-        low, high = super().publish(values)
-        return np.where(self.printed, low, -np.inf), np.where(self.printed, high, np.inf)
-
-    @property
-    def labels(self) -> list[str]:
-        """One label a published number: those of the coefficients first."""
-        return self.release.labels(self.columns)
-
-    @property
-    def decimals(self) -> NDArray[np.int64]:
-        """Printed digits after the point of each number, shape (k,)."""
-        return self.release.digits(len(self.columns))
-
-    @property
-    def explains(self) -> bool:
-        """It has a response."""
-        return True
-
     @property
     def notes(self) -> str:
         """The model in words."""
@@ -214,10 +190,6 @@ class Mixed(Common):
             f"printed are {', '.join(self.keep)}" if self.keep else "",
         ]
         return "; ".join(part for part in parts if part)
-
-    def check(self, low: Array, high: Array) -> None:
-        """OutputError for numbers that no such model has, such as a standard error of 0."""
-        self.release.check(self.name, self.columns, low, high)
 
     def counts(self, low: Array, high: Array) -> Iterable[RecordCounts]:
         """The number of records, where it is printed."""

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from outrisk.codebook import format_value
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Array, Common, Subset, joint_for, places_in, record_counts
+from outrisk.outputs.base import Array, Subset, joint_for, places_in, record_counts
 from outrisk.outputs.counts_first import CountsFirst
+from outrisk.outputs.regression.by_coefficient import ByCoefficient
 from outrisk.outputs.regression.design import Side, read_formula, read_number
 from outrisk.outputs.regression.existence import existence
 from outrisk.outputs.regression.fit import Sample, fit_likelihood, fit_ols, why_not
-from outrisk.outputs.regression.release import INFERENCE, OF_EACH, ORDERED, Kind, Release, Summary
+from outrisk.outputs.regression.release import INFERENCE, ORDERED, Kind, Release, Summary
 from outrisk.outputs.regression.response import NumberResponse, OutcomeResponse, Response
 from outrisk.outputs.regression.sandwich import OF_THE_MODEL, Covariance
 from outrisk.outputs.regression.totals import Tables, spans_one
@@ -32,7 +33,7 @@ from outrisk.problem.released import ModelPart, Released, half_digit
 
 
 @dataclass(frozen=True)
-class Regression(Common):
+class Regression(ByCoefficient):
     """A regression of a formula (as formulaic reads it); `release` says which of its numbers are published.
 
     Records with a missing value in any of its variables are left out. `event` is the value of a 0/1 response that
@@ -276,32 +277,6 @@ class Regression(Common):
         of_columns = self.kept[: len(self.kept) - len(self.of_shape)]
         return np.asarray(of_columns.reshape(-1, len(self.columns)).any(axis=0))
 
-    @cached_property
-    def printed(self) -> NDArray[np.bool_]:
-        """Which of the numbers (k,) are printed: those of coefficients that are, and of the whole model."""
-        layout = self.release.layout(len(self.kept))
-        return np.concatenate(
-            [
-                np.resize(self.kept, at.stop - at.start) if part in OF_EACH else np.ones(1, dtype=np.bool_)
-                for part, at in layout
-            ]
-        )
-
-    def publish(self, values: Array) -> tuple[Array, Array]:
-        """Plainly rounded; nothing of what is not printed."""
-        low, high = super().publish(values)
-        return np.where(self.printed, low, -np.inf), np.where(self.printed, high, np.inf)
-
-    @property
-    def labels(self) -> list[str]:
-        """One label a published number: those of the coefficients first."""
-        return self.release.labels(self.coefficients)
-
-    @property
-    def decimals(self) -> NDArray[np.int64]:
-        """Printed digits after the point of each number, shape (k,)."""
-        return self.release.digits(len(self.coefficients))
-
     @property
     def notes(self) -> str:
         """The model in words."""
@@ -445,8 +420,8 @@ class Regression(Common):
 
     def check(self, low: Array, high: Array) -> None:
         """OutputError for numbers that no regression has, such as a standard error of 0."""
+        super().check(low, high)
         K, names = len(self.coefficients), self.coefficients
-        self.release.check(self.name, names, low, high)
         some = slice(K - len(self.of_shape), K)
         half = half_digit(self.decimals[some])
         least, most = low[some] - half, high[some] + half
@@ -459,11 +434,6 @@ class Regression(Common):
                 f"output '{self.name}': {names[some][at]} is {high[some][at]:g}, below that before it; thresholds "
                 "increase in the order of the codebook: correct it, or the order"
             )
-
-    @property
-    def explains(self) -> bool:
-        """It has a response."""
-        return True
 
     def counts(self, low: Array, high: Array) -> Iterable[RecordCounts]:
         """The number of records; with weights, what they add up to is not that."""
