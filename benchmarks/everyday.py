@@ -791,6 +791,15 @@ PAGE = [
     {"kind": "ols", "formula": "hours ~ age + C(sex) + C(race)", "decimals": 3,
      "release": [*WITH_ERRORS, "r2", "n"]},
 ]  # fmt: skip
+UNTABLED = [  # hours, of which there is no table, in two regressions
+    {"kind": "magnitudes", "value": "age", "by": ["sex"], "statistics": ["mean", "sd", "count"]},
+    {"kind": "frequencies", "by": ["education"]},
+    {"kind": "frequencies", "by": ["marital", "income"]},
+    {"kind": "logit", "formula": "income ~ age + C(sex) + hours", "event": ">50K", "decimals": 3,
+     "release": WITH_ERRORS},
+    {"kind": "ols", "formula": "hours ~ age + C(sex) + C(race)", "decimals": 3, "release": [*WITH_ERRORS, "n", "r2"]},
+    {"kind": "frequencies", "by": ["sex", "income"], "where": "age >= 50"},
+]  # fmt: skip
 
 ADULTS = ["age", "hours", "sex", "race", "marital", "workclass", "education", "income"]
 SHORT_NAMES = {
@@ -893,6 +902,10 @@ RELEASES = {
     **{f"a regression beside wages of {n:,}": partial(incomes, n=n, entries=OF_WAGES) for n in (400, 3_000)},
     **{f"capital gains of {n:,}": partial(incomes, n=n, entries=GAINS) for n in (400, 3_000)},
     **{f"a page of {n:,}": partial(adult, n=n, names=OF_PAGE, entries=PAGE) for n in (150, 400, 4_000, 8_000, 100_000)},
+    **{
+        f"hours in no table of {n:,}": partial(adult, n=n, names=OF_PAGE, entries=UNTABLED)
+        for n in (150, 300, 1_500, 8_000, 200_000)
+    },
     **{f"weighted percentages of {n:,}": partial(survey, n=n, entries=WEIGHTED) for n in (400, 3_000, 8_000, 100_000)},
     **{f"robust errors of {n:,}": partial(census, n=n, entries=ROBUST) for n in (300, 1_500, 8_000, 25_000)},
     **{f"clustered errors of {n:,}": partial(census, n=n, entries=CLUSTERED) for n in (300, 1_500, 8_000, 25_000)},
