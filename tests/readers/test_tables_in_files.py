@@ -324,7 +324,7 @@ def test_levels_that_a_workbook_merges(tmp_path, rows):
 
 
 def test_withheld_cells_at_the_end_of_a_row_of_a_workbook(tmp_path):
-    """A row with blanks at its end is no line of names: blanks below it stay withheld, and are not what stands above."""
+    """A row with blanks at its end is no line of names: blanks below it stay withheld, not what stands above."""
     pytest.importorskip("openpyxl")
     counts = crosstab().astype(object).T  # religion by occ, so that more columns than the first can be filled
     counts.iloc[0, -2:] = None

@@ -15,7 +15,7 @@ import yaml
 from outrisk.api.checks_of_arguments import check_count, check_file, check_frame, check_place, check_switch, several
 from outrisk.api.not_over_inputs import check_outputs
 from outrisk.appetite import Appetite
-from outrisk.codebook import Codebook, codebook_to_dict
+from outrisk.codebook import Codebook, codebook_to_dict, format_value
 from outrisk.config import DataSection
 from outrisk.errors import ConfigError
 from outrisk.load import recoded
@@ -312,6 +312,12 @@ def _told(proposal: Proposal, n: int) -> list[str]:
             done = {"": "written", "merge": f"merged into '{column.other}'", "drop": "their records left out"}
             held = rare_levels(column, proposal.threshold)
             lines.append(f"Levels of '{column.name}' {held}; {done[column.unlisted]} (--rare keep|merge|drop)")
+        if "minimum(" in column.derive and column.variable is not None:
+            ends = " and ".join(format_value(column.variable.values[at]) for at in (0, -1))
+            lines.append(
+                f"Numbers of '{column.name}' far out are cut off at {ends}; if the release has them as they are, widen "
+                "its grid in the codebook and take its line out of 'derive'"
+            )
         if column.missing:
             lines.append(f"Taken as missing in '{column.name}': {', '.join(column.missing)} (--missing says otherwise)")
         if column.doubtful:

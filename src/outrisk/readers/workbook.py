@@ -102,8 +102,8 @@ def acro_blocks(grid: Grid) -> list[Grid]:
 
 
 def _spread(grid: Grid) -> Grid:
-    """A table with merged headers written out: levels repeated to the right and down. Its names of rows stand in a line
-    of their own below the headers, of which the first has blanks and the last has none; a row of withheld cells has not.
+    """A table with merged headers written out: levels repeated to the right and down. The names of its rows are a line
+    below the headers, of which the first has blanks and the last has none: a row of withheld cells is no such line.
     """
     filled = [list(row) for row in grid]
     for number, row in enumerate(grid[:6]):
