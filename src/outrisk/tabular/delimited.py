@@ -126,7 +126,9 @@ def _with_points(frame: pd.DataFrame, decimal: str) -> tuple[pd.DataFrame, str, 
         values = pd.unique(column)
         if any(_COMMA.fullmatch(text.strip()) for text in values) and all(_may_be_number(text) for text in values):
             commas[at] = column.map({text: _pointed(text) for text in values})
-        elif values.size and all(_GROUPED.fullmatch(text.strip()) or not text.strip() for text in values):
+        elif any(map(str.strip, values)) and all(
+            _GROUPED.fullmatch(text.strip()) or not text.strip() for text in values
+        ):
             both.append(str(name))
     if not commas:
         return frame, decimal, []

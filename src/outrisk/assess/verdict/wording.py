@@ -275,4 +275,4 @@ def number(value: float) -> str:
 
 def rounded_up(value: float) -> str:
     """To three decimals, never below the value."""
-    return f"{math.ceil(value * 1000 - 1e-9) / 1000:.3f}"
+    return f"{math.ceil(value * 1000 - 1e-9) / 1000:z.3f}"
