@@ -192,7 +192,7 @@ class Assessed:
 
     @property
     def sentence(self) -> str:
-        """The answer in short: the verdict, as the report has it, what outputs say outright, and the paper's measure."""
+        """The answer in short: the verdict, as reported, what outputs say outright, and the paper's measure."""
         runs, by = len(self._run.results), [self.released[name] for name in ("level", "fold", "run")]
         complete, near = (int(self.released[name].groupby(by).all().sum()) for name in ("matched", "near"))
         target, rows = self._run.assessment.learnt, self.risk
