@@ -18,7 +18,17 @@ from outrisk.config import DataSection, Study
 from outrisk.errors import ConfigError, DataError, ExpressionError, OutRiskError
 from outrisk.expressions import Expression, read_expression
 from outrisk.grammar import named_in
-from outrisk.microdata import FEW, Microdata, encode, from_frame, infer_codebook, typed, unlisted
+from outrisk.microdata import (
+    FEW,
+    MISSING_VALUES,
+    Microdata,
+    encode,
+    from_frame,
+    gaps_of,
+    infer_codebook,
+    typed,
+    unlisted,
+)
 from outrisk.outputs.base import joint_for, release, support_frame
 from outrisk.outputs.conditions.derived import derived_in
 from outrisk.outputs.conditions.rules import Rule, rules_that_fit
@@ -172,8 +182,8 @@ def encode_frames(
         frames = {name: inferred.fitted(frame, missing_values[name]) for name, frame in frames.items()}
         if inferred.left_out:
             _LOG.info(
-                "columns %s point at single people and stay out of the codebook, which counts as public; "
-                "'outrisk init' writes one that points at nobody",
+                "columns %s point at single people, or have no values, and stay out of the codebook, which counts as "
+                "public; 'outrisk init' writes one that points at nobody",
                 ", ".join(inferred.left_out),
             )
     alike = None
@@ -265,7 +275,11 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def exactly(frame: pd.DataFrame, codebook: Codebook | None) -> Microdata:
-    """Records with every value as it is, never to be written; a codebook is inferred where there is none."""
+    """Records with every value as it is, never to be written; a codebook is inferred where there is none, of columns
+    that have values.
+    """
+    if codebook is None:
+        frame = frame.loc[:, [not gaps_of(frame[name], MISSING_VALUES).all() for name in frame.columns]]
     return from_frame(frame, codebook or infer_codebook(frame, few=FEW)[0])
 
 
