@@ -196,7 +196,7 @@ def reasons(facts: Facts) -> Iterator[str]:
         yield (
             f"{limit.measure}, {limit.over}{f' ({limit.keys})' if limit.keys else ''}: {number(limit.original)} for "
             f"people in the data, {number(limit.holdout)} for people who are not; difference "
-            f"{number(limit.difference)} ({number(limit.low)} to {number(limit.high)}); "
+            f"{number(limit.difference)} ({number(limit.low)} to {rounded_up(limit.high)}); "
             f"{_STANDS[limit.says]} {limit.margin:g}"
         )
     yield from _missed(facts.evidence.missed)
@@ -275,4 +275,6 @@ def number(value: float) -> str:
 
 def rounded_up(value: float) -> str:
     """To three decimals, never below the value."""
+    if not math.isfinite(value):
+        return number(value)
     return f"{math.ceil(value * 1000 - 1e-9) / 1000:z.3f}"
