@@ -6,6 +6,7 @@ import pytest
 
 import outrisk
 from outrisk.api.looking import look_at_study
+from outrisk.cli.commands import run
 
 RULE = "data changed"
 
@@ -79,3 +80,15 @@ def test_records_left_out_are_said_of_any_output(firms):
     data = "derive: {turnover: 'round(minimum(turnover, 4000) / 10) * 10'}, known: [region]"
     _, (what,) = findings(firms, "[{kind: frequencies, by: sector}]", data)
     assert "region of 3 records is not in the codebook, so that they are left out: of outputs" in what
+
+
+def test_page_one_warns_however_long_the_verdict_is(firms):
+    started(firms)
+    study = firms.with_name("firms.yaml")
+    study.write_text(study.read_text().replace("runs: enough", "runs: 1"))
+    folder = firms.with_name("out")
+    assert run(["assess", str(study), "--out", str(folder), "--quiet"]) == 0
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    box = page.partition("Verdict</h2>")[2].partition("</p>")[0]
+    assert "Risks may read lower than they are: outputs are computed from data in which" in box
+    assert "turnover = " not in (folder / "people.csv").read_text()

@@ -16,6 +16,7 @@ from outrisk.records.schema import (
     FOUND,
     NOT_FOUND,
     NOT_REPRODUCED,
+    READS_LOWER,
     Limit,
     NotReproduced,
     Unmet,
@@ -64,7 +65,7 @@ def sentence(facts: Facts) -> str:
     first = {finding.rule: finding.what.partition(":")[0] for finding in reversed(_not_said(facts))}
     if first:
         also = "; ".join(f"{what[0].lower()}{what[1:]}" for what in first.values())
-        said = f"{said} Risks may read lower than they are: {also}."
+        said = f"{said} {READS_LOWER}: {also}."
     return said
 
 
