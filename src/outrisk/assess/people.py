@@ -152,8 +152,8 @@ def _groups(seen: _Seen, result: RunResult) -> Iterator[tuple[str, tuple[Flags, 
     counts = np.bincount(codes[0][:, at], minlength=codebook.sizes[at])
     values = [value for value in np.argsort(counts, kind="stable").tolist() if counts[value]]
     labels = job.fold.bands.labels if job.fold.bands else codebook[job.target].labels
-    if len(values) > _MOST_VALUES:  # the rarest of a number is a number of one person
-        values = [] if codebook[job.target].numeric else values[:1]
+    if len(values) > _MOST_VALUES:  # of a number a band of several, as the rarest value is one person's
+        values = [each for each in values if not codebook[job.target].numeric or " to " in labels[each]][:1]
     for value in values:
         yield f"{job.target} = {labels[value]}", _flags([each[:, at] == value for each in codes])
 
