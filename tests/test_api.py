@@ -103,6 +103,7 @@ def test_one_name_for_each_argument():
 def test_a_result_tells_itself(result):
     assert result.sentence in repr(result) and " runs (to 1 % of its sampling error in " in result.sentence
     html = result._repr_html_()
+    assert repr(result).startswith(result.decision.sentence)  # as the report and the terminal have it
     assert html.startswith("<p>") and "<table" in html
     assert "-0.000" not in repr(result) + html
     assert set(result.released["output"]) == {"logit 1", "table area x ill", "ols 3"}
@@ -112,10 +113,10 @@ def test_a_result_tells_itself(result):
 def test_a_difference_of_nothing_has_no_sign_and_a_missing_interval_its_reason(result, monkeypatch):
     rows = result.risk.assign(difference=-0.0002, low=-0.0003, high=0.0001)
     monkeypatch.setattr(type(result), "risk", property(lambda self: rows))
-    assert "a marginal risk of +0.000 (95 % interval +0.000 to +0.000)." in result.sentence
+    assert "a difference of +0.000 (95 % interval +0.000 to +0.000)." in result.sentence
     assert "-0.000" not in repr(result) + result._repr_html_()
     rows = rows.assign(low=np.nan, high=np.nan, reason="no interval: undefined without one of the jackknife groups")
-    said = "a marginal risk of +0.000 (no interval: undefined without one of the jackknife groups)."
+    said = "a difference of +0.000 (no interval: undefined without one of the jackknife groups)."
     assert result.sentence.endswith(said)
     rows = rows.assign(reason="1 of 2 folds left out: no match")
     assert result.sentence.endswith("(no interval: 1 of 2 folds left out: no match).")

@@ -33,8 +33,10 @@ ALLOWED = {
     "reconstruct": {*BASE, "problem", "prove", "reconstruct"},
     "prove": {*BASE, "microdata", "problem", "prove"},
     "config": {*BASE, "expressions", "appetite", "microdata", "problem", "outputs", "evolve", "readers", "tabular"},
+    "changed": {*BASE, "config", "microdata"},
     "load": {
         *BASE,
+        "changed",
         "expressions",
         "grammar",
         "microdata",
@@ -48,6 +50,7 @@ ALLOWED = {
     },
     "assess": {
         *BASE,
+        "changed",
         "appetite",
         "reasons",
         "result_row",

@@ -252,6 +252,7 @@ def test_faults_name_place_value_and_way_out(tmp_path, changes, message):
         (b"- a", "a study file is a mapping"),
         (b"a: [1", "not YAML, line 1, column 6: expected ',' or ']'"),
         (b"a: 1\nb: {c: 1, c: 2}", "not YAML, line 2, column 11: key 'c' is given twice"),
+        (b'a: "C:\\Users"', "not YAML, line 1, column [0-9]+: .*; write a path with / or between ' and '"),
         (b"a: !!python/object:os.system x", "not YAML, line 1"),
         (b"\xff\xfe\x00", "not a text file in UTF-8"),
         (

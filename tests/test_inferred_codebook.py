@@ -144,3 +144,11 @@ def test_a_fit_of_a_session_is_checked_against_the_values_as_they_are(people):
     wrong = frame.assign(lab=frame["lab"] + np.r_[0.5, np.zeros(N - 1)])
     with pytest.raises(outrisk.OutRiskError, match="record by record"):
         outrisk.check(wrong, [fit], keys=["age", "sex"], target="ill")
+
+
+def test_a_column_without_values_is_refused_where_the_study_names_it_alone():
+    frame = pd.DataFrame({"age": [30, 40] * 20, "ill": [0, 1, 1, 0] * 10, "none": [None] * 40})
+    table = pd.crosstab(frame.age, frame.ill)
+    assert outrisk.check(frame, [table], keys=["age"], target="ill").sentence
+    with pytest.raises(DataError, match="column 'none' has no values"):
+        outrisk.check(frame, [table], keys=["age", "none"], target="ill")

@@ -173,3 +173,9 @@ def test_recoding_names_what_does_not_fit():
     assert found["x"].isna().tolist() == [True, False, True] and found["y"].isna().tolist() == [True, False, False]
     with pytest.raises(DataError, match=r"\[data\] missing: no column 'z'"):
         with_gaps(frame, {"z": [1]}, "data")
+
+
+def test_an_empty_column_groups_no_thousands(tmp_path):
+    path = tmp_path / "d.csv"
+    path.write_text("a;b;c\n;1,5;x\n;2,5;y\n", encoding="utf-8")
+    assert "may group thousands" not in " ".join(read_source(path).notes)

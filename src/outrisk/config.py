@@ -692,13 +692,15 @@ def _read_yaml(path: Path) -> object:
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise ConfigError(f"{path}: not a text file in UTF-8; write it as YAML") from None
+        raise ConfigError(f"{path}: not a text file in UTF-8; save it as UTF-8, in YAML") from None
     except (RecursionError, ValueError) as error:  # nested too deep; an impossible date
         raise ConfigError(f"{path}: not YAML: {first_line(error)}") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise ConfigError(f"{path}: not YAML{where}: {getattr(error, 'problem', None) or error}") from None
+        problem = str(getattr(error, "problem", None) or error)
+        slashes = "; write a path with / or between ' and '" if "escape" in problem else ""
+        raise ConfigError(f"{path}: not YAML{where}: {problem}{slashes}") from None
 
 
 _SECTIONS: dict[str, type[BaseModel]] = {

@@ -12,12 +12,23 @@ import numpy as np
 import pandas as pd
 
 from outrisk import datasets
+from outrisk.changed import Changed, changed_by
 from outrisk.codebook import Codebook, Variable
 from outrisk.config import DataSection, Study
 from outrisk.errors import ConfigError, DataError, ExpressionError, OutRiskError
 from outrisk.expressions import Expression, read_expression
 from outrisk.grammar import named_in
-from outrisk.microdata import FEW, Microdata, encode, from_frame, infer_codebook, typed, unlisted
+from outrisk.microdata import (
+    FEW,
+    MISSING_VALUES,
+    Microdata,
+    encode,
+    from_frame,
+    gaps_of,
+    infer_codebook,
+    typed,
+    unlisted,
+)
 from outrisk.outputs.base import joint_for, release, support_frame
 from outrisk.outputs.conditions.derived import derived_in
 from outrisk.outputs.conditions.rules import Rule, rules_that_fit
@@ -45,7 +56,8 @@ class Earlier:
 @dataclass(frozen=True, eq=False)
 class StudyData:
     """Records of a study; `guesses` tell what was guessed where the codebook was inferred (else empty). `alike`: what
-    looks as if it told people or households apart, where the study does not say whose records are whose.
+    looks as if it told people or households apart, where the study does not say whose records are whose. `changed`:
+    values that it changes before outputs are computed.
     """
 
     original: Microdata
@@ -53,6 +65,7 @@ class StudyData:
     guesses: dict[str, str]
     earlier: tuple[Earlier, ...] = ()
     alike: Alike | None = None
+    changed: tuple[Changed, ...] = ()
 
 
 def load_study_data(study: Study) -> StudyData:
@@ -68,12 +81,17 @@ def load_study_data(study: Study) -> StudyData:
     if file.holdout:
         whose = {"person": file.data.person, "household": file.data.household}
         sections["holdout"] = file.holdout.model_copy(update=whose)
-    whole = {what: _read(section, study.folder, codebook, what) for what, section in sections.items()}
+    files = {what: _read(section, study.folder, what) for what, section in sections.items()}
+    whole = {what: _rows_of(frame, sections[what], codebook, what) for what, frame in files.items()}
     frames = {what: _columns_of(frame, sections[what], codebook, what) for what, frame in whole.items()}
     missing = {"data": file.data.missing_values}
     if file.holdout:
         missing["holdout"] = file.holdout.missing_values
-    return encode_frames(frames, codebook, missing, named_by(study), study, whole)
+    found = encode_frames(frames, codebook, missing, named_by(study), study, whole)
+    if codebook is None:
+        return found
+    as_it_is = _rows_of(files["data"], file.data.model_copy(update={"derive": {}}), codebook, "data")
+    return replace(found, changed=changed_by(file.data, as_it_is, whole["data"], codebook))
 
 
 def _earlier_of(study: Study) -> Iterator[Earlier]:
@@ -164,8 +182,8 @@ def encode_frames(
         frames = {name: inferred.fitted(frame, missing_values[name]) for name, frame in frames.items()}
         if inferred.left_out:
             _LOG.info(
-                "columns %s point at single people and stay out of the codebook, which counts as public; "
-                "'outrisk init' writes one that points at nobody",
+                "columns %s point at single people, or have no values, and stay out of the codebook, which counts as "
+                "public; 'outrisk init' writes one that points at nobody",
                 ", ".join(inferred.left_out),
             )
     alike = None
@@ -257,14 +275,17 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def exactly(frame: pd.DataFrame, codebook: Codebook | None) -> Microdata:
-    """Records with every value as it is, never to be written; a codebook is inferred where there is none."""
+    """Records with every value as it is, never to be written; a codebook is inferred where there is none, of columns
+    that have values.
+    """
+    if codebook is None:
+        frame = frame.loc[:, [not gaps_of(frame[name], MISSING_VALUES).all() for name in frame.columns]]
     return from_frame(frame, codebook or infer_codebook(frame, few=FEW)[0])
 
 
-def _read(section: DataSection, folder: Path, codebook: Codebook | None, source: str) -> pd.DataFrame:
-    """All columns of the rows of a section, with those that it derives."""
-    frame = read_table(folder / section.path, section.written) if section.path else _load(section, source)
-    return _rows_of(frame, section, codebook, source)
+def _read(section: DataSection, folder: Path, source: str) -> pd.DataFrame:
+    """All columns and records that a section names, as they are."""
+    return read_table(folder / section.path, section.written) if section.path else _load(section, source)
 
 
 def recoded(frame: pd.DataFrame, section: DataSection, codebook: Codebook | None, source: str) -> pd.DataFrame:

@@ -101,3 +101,14 @@ def test_in_a_study_claims_decide_where_the_intruder_has_a_register(proof, tmp_p
         certain[intruder] = decision["people"]
         assert any(told["sentence"] in reason for reason in decision["reasons"]) == (intruder == "register")
     assert certain["register"] == certain["codebook"] == len(proof.certain)  # the same people, counted once
+
+
+def test_a_verdict_counts_people_of_several_records_once():
+    """Not their records, of which there were said to be more people proved than there are in the data."""
+    frame = people()
+    thrice = frame.loc[frame.index.repeat(3)].assign(person=np.repeat(np.arange(60), 3)).reset_index(drop=True)
+    asked = {"keys": KEYS, "target": "ill", "runs": 1, "folds": [1, 2], "person": "person"}
+    result = outrisk.assess(thrice, outputs(), **asked, evolve={"generations": 3})
+    number = thrice.person[result.certain.record].nunique()
+    assert 0 < number < len(result.certain)
+    assert f"the release proves ill of {number} people" in result.decision.sentence

@@ -14,7 +14,7 @@ from outrisk.appetite import Appetite
 from outrisk.assess.folds import Fold
 from outrisk.assess.look import Found
 from outrisk.assess.people import people_rows
-from outrisk.assess.verdict import of_outputs, wording
+from outrisk.assess.verdict import log_entry, of_outputs, wording
 from outrisk.assess.verdict.decide import Evidence, decide
 from outrisk.assess.verdict.from_folds import of_the_whole
 from outrisk.assess.verdict.looked_at import MOST, looked_at
@@ -465,3 +465,13 @@ def test_a_holdout_that_the_outputs_cannot_be_computed_from_is_used_as_it_is():
     basis = result.decision.basis
     assert not basis.crossed and basis.n_holdout == len(held)
     assert basis.not_crossed.startswith("in its people, output") and "holds for no record" in basis.not_crossed
+
+
+def test_names_in_the_log_read_as_they_are_and_upper_limits_never_round_down():
+    assert log_entry._text("wife_age+x of _y_ *z*") == r"wife_age+x of \_y\_ \*z\*"
+    assert [wording.rounded_up(value) for value in (0.0404, -0.0004, 0.04, math.nan)] == [
+        "0.041",
+        "0.000",
+        "0.040",
+        "nan",
+    ]

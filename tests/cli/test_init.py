@@ -70,6 +70,15 @@ def test_data_that_make_no_study(tmp_path, capsys):
     assert [p.name for p in tmp_path.iterdir()] == ["d.csv"]
 
 
+def test_copies_of_records_are_said(tmp_path, capsys):
+    people = records().assign(code=lambda frame: [f"p{at:05}" for at in range(len(frame))])
+    pd.concat([people, people[:3]]).to_csv(tmp_path / "d.csv", index=False)
+    told = outrisk(capsys, "init", tmp_path / "d.csv")[1]
+    assert "Records alike in all columns, 'code' too, to one before: 3; if they are copies" in " ".join(told.split())
+    people.to_csv(tmp_path / "e.csv", index=False)
+    assert "alike in all columns" not in outrisk(capsys, "init", tmp_path / "e.csv")[1]
+
+
 def test_a_directory_is_no_study(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     records().to_csv("d.csv", index=False)

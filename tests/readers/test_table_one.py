@@ -650,3 +650,27 @@ def test_other_means_are_refused(head):
 def test_limits_that_are_exchanged_are_refused():
     with pytest.raises(OutRiskError, match=r"not in the middle of 52.6 and 47.6"):
         read('x,0,1\n"age, mean (95% CI)",50.1 (52.6 to 47.6),48 (44 to 52)\n')
+
+
+def test_names_with_blanks_and_numbers_of_0_and_1():
+    """`Years ill` is years_ill; a count of a number that has 0 and 1 alone is that of its 1, as of a category."""
+    codebook = Codebook(
+        (
+            Variable("arm", "categorical", ("0", "1")),
+            Variable("years_ill", "integer", tuple(range(50))),
+            Variable("ever_smoked", "integer", (0, 1)),
+        )
+    )
+    text = 'x,0,1\nn,100,120\n"Years ill, mean (SD)",9.5 (3.1),8.2 (2.9)\n"Ever smoked, n (%)",40 (40.0%),30 (25.0%)\n'
+    document = {"name": "x", "codebook": "none.yaml", "records": 220}
+    document["outputs"] = [{"kind": "table_one", "by": "arm", "values": text}]
+    found = {each.name: each for each in study_of(document, PRINTED / "x.yaml").released(codebook)}
+    smoked = found["table one by arm: ever_smoked"]
+    counts = dict(zip(smoked.output.labels, smoked.low.tolist(), strict=True))
+    assert counts == {
+        "ever_smoked=0, arm=0": 60.0,
+        "ever_smoked=0, arm=1": 90.0,
+        "ever_smoked=1, arm=0": 40.0,
+        "ever_smoked=1, arm=1": 30.0,
+    }
+    assert found["table one by arm: years_ill"].low.tolist()

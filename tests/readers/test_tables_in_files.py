@@ -321,3 +321,15 @@ def test_levels_that_a_workbook_merges(tmp_path, rows):
     entry = {"kind": "frequencies", "by": [*rows, "affair"], "values": str(tmp_path / "t.xlsx")}
     (released,) = study(entry).given(codebook()).values()
     assert released.recompute(data()).matched.all()
+
+
+def test_withheld_cells_at_the_end_of_a_row_of_a_workbook(tmp_path):
+    """A row with blanks at its end is no line of names: blanks below it stay withheld, not what stands above."""
+    pytest.importorskip("openpyxl")
+    counts = crosstab().astype(object).T  # religion by occ, so that more columns than the first can be filled
+    counts.iloc[0, -2:] = None
+    counts.iloc[2, 1] = None
+    counts.to_excel(tmp_path / "t.xlsx")
+    (released,) = study({**COUNTS, "values": str(tmp_path / "t.xlsx")}).given(codebook()).values()
+    beside = released.recompute(data())
+    assert (released.low != released.high).sum() == 3 and beside.matched.all()

@@ -22,7 +22,7 @@ from outrisk.records.directory import RunDirectory
 from outrisk.records.schema import Decision, Guessed, Risk
 from outrisk.report.pages.study_page import copy_pages, render
 
-_LEADING = "tcap_undefined"  # the measure that the sentence is about
+_PAPER = "tcap_undefined"  # the paper's measure, which no verdict rests on
 _SHOWN = ["tcap_undefined", "tcap_zero", "dcap", "baseline"]
 
 
@@ -192,26 +192,26 @@ class Assessed:
 
     @property
     def sentence(self) -> str:
-        """The answer in short: what the outputs say outright, then the risk measured; evidence, not a decision."""
+        """The answer in short: the verdict, as reported, what outputs say outright, and the paper's measure."""
         runs, by = len(self._run.results), [self.released[name] for name in ("level", "fold", "run")]
         complete, near = (int(self.released[name].groupby(by).all().sum()) for name in ("matched", "near"))
         target, rows = self._run.assessment.learnt, self.risk
-        said = f"{self._risk.outright} Synthetic data reproduced every released number in {complete} of {runs} runs "
-        said += f"(to 1 % of its sampling error in {near}). "
-        rows = rows[(rows["measure"] == _LEADING) & (rows["keys"] == "all")]
+        said = f"{self.decision.sentence} {self._risk.outright} Synthetic data reproduced every released number in "
+        said += f"{complete} of {runs} runs (to 1 % of its sampling error in {near}). Correct attribution of {target} "
+        said += "(TCAP, mean over key sets; no verdict rests on it): "
+        rows = rows[(rows["measure"] == _PAPER) & (rows["keys"] == "all")]
         held = rows[rows["difference"].notna()]
         if held.empty:
-            own = rows.iloc[0]
+            own = rows.iloc[-1]  # the smallest folds, which have a holdout if any have
             value = "undefined" if math.isnan(own["original"]) else f"{own['original']:.3f}"
-            return f"{said}Attributions of {target} are right at a rate of {value}; {own['reason'] or 'no holdout'}."
+            return f"{said}{value} ({own['reason'] or 'no holdout'})."
         row = held.iloc[0]
         between = f"95 % interval {row['low']:+z.3f} to {row['high']:+z.3f}"
         if math.isnan(row["low"]):
             between = row["reason"] if "no interval" in row["reason"] else f"no interval: {row['reason']}"
         return (
-            f"{said}Attributions of {target} made with them are right at a rate of {row['original']:.3f} for people in "
-            f"the data and {row['holdout']:.3f} for people who are not: a marginal risk of {row['difference']:+z.3f} "
-            f"({between})."
+            f"{said}{row['original']:.3f} for people in the data and {row['holdout']:.3f} for people who are not, a "
+            f"difference of {row['difference']:+z.3f} ({between})."
         )
 
     def _short(self) -> pd.DataFrame:

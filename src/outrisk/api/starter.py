@@ -15,7 +15,7 @@ import yaml
 from outrisk.api.checks_of_arguments import check_count, check_file, check_frame, check_place, check_switch, several
 from outrisk.api.not_over_inputs import check_outputs
 from outrisk.appetite import Appetite
-from outrisk.codebook import Codebook, codebook_to_dict
+from outrisk.codebook import Codebook, codebook_to_dict, format_value
 from outrisk.config import DataSection
 from outrisk.errors import ConfigError
 from outrisk.load import recoded
@@ -29,6 +29,7 @@ from outrisk.whole_files import write_text
 from outrisk.whose import Alike, alike_by
 
 Rare = Literal["", "keep", "merge", "drop"]
+_ID = "an identifier"  # in why a column is left out
 THRESHOLD = Appetite().safe_threshold
 _STUDY = """\
 # A starter study, written by 'outrisk init'. What is marked CHECK was guessed; correct it, then: outrisk assess {study}
@@ -144,6 +145,12 @@ class Starter:
             told += [
                 f"Records with the same '{self.alike.name}' have the same {', '.join(self.alike.same)}: the study "
                 "takes them for those of one person"
+            ]
+        copies, told_apart = int(self.records.duplicated().sum()), [n for n, why in self.left_out.items() if _ID in why]
+        if copies and told_apart and self.alike is None:
+            told += [
+                f"Records alike in all columns, '{told_apart[0]}' too, to one before: {copies:,}; if they are copies, "
+                "take them out: each counts as a person"
             ]
         return [*_told(self.proposal, len(self.records)), *told]
 
@@ -311,7 +318,15 @@ def _told(proposal: Proposal, n: int) -> list[str]:
         if column.rare:
             done = {"": "written", "merge": f"merged into '{column.other}'", "drop": "their records left out"}
             held = rare_levels(column, proposal.threshold)
+            if len(column.rare) == 1:
+                done["merge"] = f"counted as '{column.other}', as codebook and report call it"
             lines.append(f"Levels of '{column.name}' {held}; {done[column.unlisted]} (--rare keep|merge|drop)")
+        if "minimum(" in column.derive and column.variable is not None:
+            ends = " and ".join(format_value(column.variable.values[at]) for at in (0, -1))
+            lines.append(
+                f"Numbers of '{column.name}' far out are cut off at {ends}; if the release has them as they are, widen "
+                "its grid in the codebook and take its line out of 'derive'"
+            )
         if column.missing:
             lines.append(f"Taken as missing in '{column.name}': {', '.join(column.missing)} (--missing says otherwise)")
         if column.doubtful:

@@ -152,7 +152,9 @@ def _groups(seen: _Seen, result: RunResult) -> Iterator[tuple[str, tuple[Flags, 
     counts = np.bincount(codes[0][:, at], minlength=codebook.sizes[at])
     values = [value for value in np.argsort(counts, kind="stable").tolist() if counts[value]]
     labels = job.fold.bands.labels if job.fold.bands else codebook[job.target].labels
-    for value in values[:1] if len(values) > _MOST_VALUES else values:
+    if len(values) > _MOST_VALUES:  # of a number a band of several, as the rarest value is one person's
+        values = [each for each in values if not codebook[job.target].numeric or " to " in labels[each]][:1]
+    for value in values:
         yield f"{job.target} = {labels[value]}", _flags([each[:, at] == value for each in codes])
 
 

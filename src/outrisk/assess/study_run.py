@@ -536,13 +536,9 @@ class StudyRun:
         """What is proved to an intruder with a register of whom the appetite does not ask, once proofs are there."""
         if "certain" not in vars(self) or self.study.file.appetite.intruder == "register":
             return ""
-        found = self.certain.summary
-        who = people(found.proved)
-        return (
-            f"To somebody who knows everybody's keys the release proves {self.assessment.learnt} of {who}."
-            if found.proved
-            else ""
-        )
+        who = self.assessment.original.owners(self.certain.who)
+        told = f"{self.assessment.learnt} of {people(len(who))}"
+        return f"To somebody who knows everybody's keys the release proves {told}." if len(who) else ""
 
     def write_synthetic(self, folder: Path) -> None:
         """Write the synthetic data of every run."""

@@ -64,6 +64,9 @@ def infer(
     variables, left_out, rounded = [], [], []
     for name in map(str, frame.columns):
         wanted = bool(named_in(named, [name]))
+        if not wanted and gaps_of(frame[name], missing_values).all():
+            left_out.append(name)
+            continue
         coded = re.search(rf"\bC\(\s*`?{re.escape(name)}(?!\w)", named) is not None
         try:
             variable, guess, on_grid = _public(frame[name], missing_values, source, coded, 2 if wanted else _THRESHOLD)
@@ -83,7 +86,10 @@ def _public(
 ) -> tuple[Variable, str, bool]:
     """A variable that lists nothing of one person, what was guessed, and whether numbers are rounded to it."""
     if points_at_people(column, threshold):
-        raise _TellsError("points at single people, as an identifier, free text or exact dates do")
+        raise _TellsError(
+            "points at single people, as an identifier, free text or exact dates do: a table by it would be a list of "
+            "people, which is not to be released"
+        )
     variable, guess = infer_variable(str(column.name), column, missing_values, source, FEW)
     gaps = gaps_of(column, missing_values)
     if not variable.numeric:

@@ -99,9 +99,10 @@ def propose(table: Table, source: str, wishes: Wishes, ask: Ask | None = None) -
     for name in names:
         column = _decided(table, name, wishes, uses.get(name, ""), ask)
         if column.variable is None and name in (*wishes.named, *uses):
+            by_it = ": a table by it would be a list of people, which is not to be released"
             raise ConfigError(
-                f"{source}: column '{name}' cannot go into a codebook, which counts as public: {column.why}; "
-                "name another, or band it first"
+                f"{source}: column '{name}' cannot go into a codebook, which counts as public: {column.why}"
+                f"{by_it if 'identifier' in column.why else ''}; name another, or band it first"
             )
         columns.append(column)
     usable = {column.name: column for column in columns if column.variable is not None}

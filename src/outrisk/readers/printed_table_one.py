@@ -19,7 +19,7 @@ from outrisk.readers.source import Grid, Source
 from outrisk.readers.table_one_counts import add_counts, add_missing, add_sizes
 from outrisk.readers.table_one_numbers import add_numbers
 from outrisk.readers.table_one_reading import Reading
-from outrisk.readers.table_one_rows import read_table_one, statistics_of
+from outrisk.readers.table_one_rows import PERCENT, Row, read_table_one, statistics_of
 
 _TESTS = (  # words -> test, the first that fits
     (r"(?:wilcoxon|mann|rank.?sum).*\bexact", ""),  # which is not the one by the normal distribution
@@ -89,7 +89,7 @@ def _add(reading: Reading, name: str, told: Sequence[tuple[str, ...]]) -> None:
     missing = [row for row in rows if row.level == MISSING]
     if len(missing) > 1:
         raise OutputError(f"{reading.place}: missing values of '{name}' stand there twice; keep one row of them")
-    numbers = [row for row in rows if not row.level and reading.codebook[name].numeric]
+    numbers = [row for row in rows if not row.level and reading.codebook[name].numeric and not _counts(reading, row)]
     counts = [row for row in rows if row not in missing and row not in numbers]
     if numbers and counts:
         raise OutputError(f"{reading.place}: rows of '{name}' are of its values and of all of them; leave out one kind")
@@ -109,6 +109,14 @@ def _add(reading: Reading, name: str, told: Sequence[tuple[str, ...]]) -> None:
         )
     elif statistics:
         _add_test(reading, name, statistics)
+
+
+def _counts(reading: Reading, row: Row) -> bool:
+    """Whether a row of a number counts its 1, as it has no other value than 0 and 1 and says counts or percentages."""
+    if tuple(reading.codebook[row.variable].values) != (0, 1):
+        return False
+    of_numbers = set(row.statistics) - {*PERCENT, "count", "of"}
+    return not of_numbers and bool(row.statistics or any("%" in cell for cell in row.cells.values()))
 
 
 def _add_test(reading: Reading, name: str, statistics: Sequence[str]) -> None:

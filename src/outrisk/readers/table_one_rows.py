@@ -212,9 +212,9 @@ def _head(grid: Grid, by: str, codebook: Codebook, place: str) -> tuple[int, _Co
             best = at, columns
     if best is None:
         of = f"the levels of '{by}' ({', '.join(codebook[by].labels[:20])})" if by else "all people (Overall, N = 300)"
-        raise OutputError(
-            f"{place}: no line of it has columns of {of}" + ("" if by else "; say with 'by' whose levels")
-        )
+        way_out = "call them so, or give the levels in the codebook the labels that they have" if by else ""
+        way_out = way_out or "say with 'by' whose levels"
+        raise OutputError(f"{place}: no line of it has columns of {of}; {way_out}")
     if twice := best[1].twice:
         called = f"'{twice}'" if twice != TOTAL else "all people"
         raise OutputError(
@@ -419,11 +419,7 @@ class _Rows:
             head, rest = label[:end].strip(), label[end:].strip(" ,;:-–—")
             if found := self.called.get(head.casefold()):
                 return *found, statistics_of(rest)
-            names = [
-                name
-                for name in self.codebook.names
-                if head.casefold() in (name.casefold(), self.codebook[name].label.casefold())
-            ]
+            names = self._variables(head.casefold())
             if not head or len(names) != 1:
                 continue
             (name,) = names
@@ -437,6 +433,12 @@ class _Rows:
                 return None
             return name, "", statistics_of(rest)
         return None
+
+    def _variables(self, head: str) -> list[str]:
+        """Variables of this name or label; where there is none, with blanks for underscores."""
+        called = {name: (name.casefold(), self.codebook[name].label.casefold()) for name in self.codebook.names}
+        found = [name for name, either in called.items() if head in either]
+        return found or [name for name, (written, _) in called.items() if head == written.replace("_", " ")]
 
     def _of_level(self, head: str, rest: str) -> tuple[str, str, tuple[str, ...]] | None:
         """A level that one variable alone has, as in a row `Female, n (%)`."""

@@ -102,11 +102,16 @@ def acro_blocks(grid: Grid) -> list[Grid]:
 
 
 def _spread(grid: Grid) -> Grid:
-    """A table with merged headers written out: levels repeated to the right and down."""
+    """A table with merged headers written out: levels repeated to the right and down. The names of its rows are a line
+    below the headers, of which the first has blanks and the last has none: a row of withheld cells is no such line.
+    """
     filled = [list(row) for row in grid]
     for number, row in enumerate(grid[:6]):
         k = next((at for at, cell in enumerate(row) if not cell), len(row))
         if number and 0 < k < len(row) and not any(row[k:]):
+            heads = [each[k:] for each in filled[:number]]
+            if not all(each[0] for each in heads) or all(heads[0]) or not all(heads[-1]):
+                continue
             for above in filled[:number]:
                 for at in range(k + 1, len(above)):
                     above[at] = above[at] or above[at - 1]

@@ -586,6 +586,7 @@ class Register:
 
 DISCLOSIVE, FOUND, NOT_FOUND = "disclosive", "marginal risk found", "no marginal risk found, up to x"
 CANNOT_TELL, NOT_REPRODUCED = "cannot tell", "not reproduced"
+READS_LOWER = "Risks may read lower than they are"  # how a sentence of a decision ends that says why
 VERDICTS = (DISCLOSIVE, FOUND, NOT_REPRODUCED, CANNOT_TELL, NOT_FOUND)  # the worst first
 
 

@@ -124,9 +124,10 @@ def _with_points(frame: pd.DataFrame, decimal: str) -> tuple[pd.DataFrame, str, 
     for at, name in enumerate(frame.columns):
         column = frame.iloc[:, at]
         values = pd.unique(column)
+        some = [text.strip() for text in values if text.strip()]
         if any(_COMMA.fullmatch(text.strip()) for text in values) and all(_may_be_number(text) for text in values):
             commas[at] = column.map({text: _pointed(text) for text in values})
-        elif values.size and all(_GROUPED.fullmatch(text.strip()) or not text.strip() for text in values):
+        elif some and all(map(_GROUPED.fullmatch, some)):
             both.append(str(name))
     if not commas:
         return frame, decimal, []

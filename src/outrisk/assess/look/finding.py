@@ -21,13 +21,16 @@ UNTIED = "not tied"
 SEVERAL = "several records of one"
 UNTRUE = "rules not true"
 LIKE_DATA = "holdout like the data"
+CHANGED = "data changed"
 NOT_SAID = (
     UNTIED,
     SEVERAL,
     UNTRUE,
     LIKE_DATA,
+    CHANGED,
 )  # what is wrong with a study, so that risks may read lower than they are
 _NO_RULE = (NOT_SEEN, DIFFERS, NOT_BOUNDED, *NOT_SAID)
+_WRONG = {LIKE_DATA: "gives the wrong holdout", CHANGED: "changes values before outputs are computed"}
 SHOWN = 8  # cells of an output that a finding names
 
 
@@ -105,7 +108,7 @@ def in_a_sentence(findings: Sequence[Finding], n_outputs: int) -> str:
         )
     unsaid = ", ".join(dict.fromkeys(finding.rule for finding in findings if finding.rule in NOT_SAID))
     if unsaid:
-        wrong = "gives the wrong holdout" if unsaid == LIKE_DATA else "does not say what it should"
+        wrong = _WRONG.get(unsaid, "does not say what it should")
         more = f" The study {wrong} ({unsaid}): risks may read lower than they are.{more}"
     unbounded = any(finding.rule == NOT_BOUNDED for finding in findings)
     if unbounded:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from outrisk.assess.look import Found, look
 from outrisk.assess.look.alike_holdout import alike_holdout
 from outrisk.assess.look.already_told import with_already
+from outrisk.assess.look.data_changed import data_changed
 from outrisk.assess.look.rules_not_true import not_true
 from outrisk.assess.look.several_records import several_records
 from outrisk.assess.look.unlike_data import with_differences
@@ -31,6 +32,8 @@ def found_in_study(
     are already released, which are the first. rules: what is known of all records.
     """
     file, earlier = study.file, outputs[: len(study.outputs_of_earlier(data.original.codebook))]
+    given = {refit.released.name for refit in refits}
+    computed = [output for output in outputs[len(earlier) :] if output.name not in given]
     looked = look(outputs, data.original, file.appetite, file.target, inside, rules)
     if earlier:
         looked = with_already(looked, look(earlier, data.original, file.appetite, file.target, inside, rules))
@@ -40,5 +43,6 @@ def found_in_study(
         *several_records(data.alike),
         *not_true(study, data.original),
         *alike_holdout(data.original, data.holdout),
+        *data_changed(data.changed, computed, data.original),
     ]
     return with_differences(found, refits, file.data.rounded if file.data else ())

@@ -24,7 +24,7 @@ def untied(
     codebook = original.codebook
     told = {codebook.names[each.variable] for each in determined(rules, codebook.sizes)}
     found = [each for each in banded_in(original) if each.name not in told]
-    used = [(output.name, _used(output, original)) for output in outputs] if found else []
+    used = [(output.name, used_by(output, original)) for output in outputs] if found else []
     known = set(asked).union(*(variables_of for _, variables_of in used))
     for each in found:
         first = next((name for name, variables_of in used if variables_of & {each.name, each.of}), "")
@@ -40,7 +40,8 @@ def untied(
             yield Found(UNTIED, False, first, 0, 0, what, "", advice)
 
 
-def _used(output: Output, data: Microdata) -> set[str]:
+def used_by(output: Output, data: Microdata) -> set[str]:
+    """The variables that an output uses."""
     return {data.codebook.names[j] for block in release(output, data).blocks for j in variables(block)}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 
 from outrisk.assess.look.finding import plural
@@ -90,4 +91,4 @@ def _people(people: tuple[PeopleCount, ...], decision: Decision) -> Iterator[str
 def _text(text: str) -> str:
     """Names of variables and outputs come from files: nothing of them is read as Markdown or HTML."""
     plain = " ".join(text.split())
-    return "".join(f"\\{letter}" if letter in "\\`*_[]<>#|!" else letter for letter in plain)
+    return re.sub(r"[\\`*\[\]<>#|!]|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", plain)  # an underscore within a name is one

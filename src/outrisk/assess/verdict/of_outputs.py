@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from outrisk.assess.look.finding import Found, everybody_of
+from outrisk.assess.verdict.wording import rounded_up
 from outrisk.records.schema import (
     CANNOT_TELL,
     DISCLOSIVE,
@@ -57,5 +58,5 @@ def _measured(evidence: Evidence, keys: tuple[str, ...]) -> tuple[str, float, st
     if lowest > margin:
         return FOUND, highest, f"{place}: at least {lowest:z.3f}"
     if highest < margin:
-        return NOT_FOUND, highest, f"{place}: at most {highest:z.3f}"
-    return CANNOT_TELL, highest, f"{place}: between {lowest:z.3f} and {highest:z.3f}"
+        return NOT_FOUND, highest, f"{place}: at most {rounded_up(highest)}"
+    return CANNOT_TELL, highest, f"{place}: between {lowest:z.3f} and {rounded_up(highest)}"

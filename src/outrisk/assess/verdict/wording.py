@@ -16,6 +16,7 @@ from outrisk.records.schema import (
     FOUND,
     NOT_FOUND,
     NOT_REPRODUCED,
+    READS_LOWER,
     Limit,
     NotReproduced,
     Unmet,
@@ -64,7 +65,7 @@ def sentence(facts: Facts) -> str:
     first = {finding.rule: finding.what.partition(":")[0] for finding in reversed(_not_said(facts))}
     if first:
         also = "; ".join(f"{what[0].lower()}{what[1:]}" for what in first.values())
-        said = f"{said} Risks may read lower than they are: {also}."
+        said = f"{said} {READS_LOWER}: {also}."
     return said
 
 
@@ -196,7 +197,7 @@ def reasons(facts: Facts) -> Iterator[str]:
         yield (
             f"{limit.measure}, {limit.over}{f' ({limit.keys})' if limit.keys else ''}: {number(limit.original)} for "
             f"people in the data, {number(limit.holdout)} for people who are not; difference "
-            f"{number(limit.difference)} ({number(limit.low)} to {number(limit.high)}); "
+            f"{number(limit.difference)} ({number(limit.low)} to {rounded_up(limit.high)}); "
             f"{_STANDS[limit.says]} {limit.margin:g}"
         )
     yield from _missed(facts.evidence.missed)
@@ -275,4 +276,6 @@ def number(value: float) -> str:
 
 def rounded_up(value: float) -> str:
     """To three decimals, never below the value."""
-    return f"{math.ceil(value * 1000 - 1e-9) / 1000:.3f}"
+    if not math.isfinite(value):
+        return number(value)
+    return f"{math.ceil(value * 1000 - 1e-9) / 1000:z.3f}"

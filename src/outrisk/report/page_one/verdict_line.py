@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from outrisk.records.results import Results
+from outrisk.records.schema import READS_LOWER
 from outrisk.report import findings, formats
 from outrisk.report.compose import Section, asset
 
@@ -16,9 +17,11 @@ def content(results: Results) -> dict[str, Any]:
     decision = results.decision
     if decision is None:
         return {"verdict": "", "sentence": "", "paragraphs": findings.briefly(results)}
+    said, _, lower = decision.sentence.partition(f" {READS_LOWER}")
+    shorter = formats.sentences(said, _MOST_WORDS) or decision.verdict
     return {
         "verdict": decision.verdict,
-        "sentence": formats.sentences(decision.sentence, _MOST_WORDS) or decision.verdict,
+        "sentence": f"{shorter} {READS_LOWER}{lower}" if lower else shorter,
         "paragraphs": [findings.assessed(results), formats.sentences(decision.halves, _MORE)],
     }
 

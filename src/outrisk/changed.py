@@ -1,0 +1,62 @@
+"""Records that a study changes before outputs are computed: merged levels, numbers cut off, records left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from outrisk.codebook import Codebook, format_value
+from outrisk.config import DataSection
+from outrisk.microdata import as_text, typed, unlisted
+
+
+@dataclass(frozen=True)
+class Changed:
+    """How many records have another value of a variable than in the file, or are left out for it, and `how`, as the
+    end of a sentence: `counts as 'Other'`.
+    """
+
+    name: str
+    records: int
+    how: str
+
+
+def changed_by(section: DataSection, file: pd.DataFrame, rows: pd.DataFrame, codebook: Codebook) -> tuple[Changed, ...]:
+    """What `merge`, `known`, and `derive` of a column of the same name change.
+
+    file: the records as they are in the file, (n, columns); rows: the same with what is derived. A number is cut off
+    where it lies beyond the codebook's values by more than a step of these, and what is derived does not, while
+    elsewhere the two differ by a step at most (rounding): a change of unit cuts off nothing.
+    """
+    found = list[Changed]()
+    for name in (*section.merge, *section.known):
+        strange = unlisted(codebook[name], rows[name], section.missing_values)
+        level = section.merge.get(name, "")
+        alone = len(set(as_text(rows[name][strange]))) + bool(level and (as_text(rows[name]) == level).any()) == 1
+        how = f"counts as '{level}'" if level else "is not in the codebook, so that they are left out,"
+        if not (level and alone):  # which is another name of one level
+            found.append(Changed(name, int(strange.sum()), how))
+    found += _cut_off(section, file, rows, codebook)
+    return tuple(each for each in found if each.records)
+
+
+def _cut_off(section: DataSection, file: pd.DataFrame, rows: pd.DataFrame, codebook: Codebook) -> Iterator[Changed]:
+    for name in section.derive:
+        if name not in file.columns or name not in codebook or not codebook[name].numeric:
+            continue
+        before, after = (
+            pd.to_numeric(typed(frame[[name]], codebook, section.missing_values)[name], errors="coerce").to_numpy(float)
+            for frame in (file, rows)
+        )
+        values = np.asarray(codebook[name].values, dtype=float)
+        step = float(np.diff(values).max(initial=0.0)) * (1 + 1e-9)
+        inside = (after >= values[0] - step) & (after <= values[-1] + step)
+        cut = ((before < values[0] - step) | (before > values[-1] + step)) & inside
+        others = ~cut & ~np.isnan(before)
+        if cut.any() and others.any() and np.all(np.abs(after - before)[others] <= step):
+            ends = [(before > values[-1], values[-1]), (before < values[0], values[0])]
+            at = " and ".join(format_value(end) for beyond, end in ends if (beyond & cut).any())
+            yield Changed(name, int(cut.sum()), f"is cut off at {at}")
