@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -48,6 +49,8 @@ from outrisk.readers.rates_table import entries_of_rates
 from outrisk.readers.rows_of_shape import is_of_shape
 from outrisk.readers.shape_table import entries_of_shape
 from outrisk.readers.source import Source, one_sheet, read_source_of_values
+from outrisk.readers.stata_entries import DescribedEntry, entries_of_log, is_log
+from outrisk.readers.stata_session import text_of_log
 from outrisk.readers.survey_table import entries_of_survey
 from outrisk.readers.survival_table import entry_of_survival_table
 from outrisk.readers.term_names import read_term
@@ -142,13 +145,18 @@ def source_of(values: str, folder: Path, place: str, percent: bool = False) -> t
     sheet as they are shown, rather than as shares.
     """
     if "\n" in values:
-        return Source(f"{place} the pasted text", values), None
+        return Source(f"{place} the pasted text", text_of_log(values)), None
     name, _, model = values.rpartition("#")
     if name and model.isdigit() and not (folder / values).is_file():
-        source = read_source_of_values(folder / name)
+        source = _without_markup(read_source_of_values(folder / name))
         return (one_sheet(source, int(model), place, percent), None) if source.sheets else (source, int(model))
-    source = read_source_of_values(folder / values)
+    source = _without_markup(read_source_of_values(folder / values))
     return one_sheet(source, None, place, percent) if source.sheets else with_head(folder / values, source), None
+
+
+def _without_markup(source: Source) -> Source:
+    """A log of Stata as plain text, with decimal points."""
+    return source if source.sheets else replace(source, text=text_of_log(source.text))
 
 
 def with_head(path: Path, source: Source) -> Source:
@@ -243,6 +251,8 @@ def entries_of_table(
         return entries_of_proportions(source, entry, codebook, place)
     if isinstance(entry, MarginsEntry):
         return [entries_of_margins(source, entry, codebook, place)]
+    if isinstance(entry, DescribedEntry) and is_log(source):
+        return entries_of_log(source, entry, codebook, place, number)
     if isinstance(entry, ShapeEntry):
         return entries_of_shape(source, entry, codebook, place)
     return entries_of_cross_table(source, entry, codebook, place, number)
