@@ -71,12 +71,14 @@ def g(value, width=9):
 
 
 def summarize(frame, names, title=HEAD):
-    head = "    Variable |" + "".join(f"{each:>{width}}" for each, width in zip(title, (11, 12, 13, 11, 11)))
-    lines = ["", head.replace("Std. dev.       Min", "Std. dev.       Min"), "-" * 13 + "+" + "-" * 57]
+    head = "    Variable |" + "".join(
+        f"{each:>{width}}" for each, width in zip(title, (11, 12, 13, 11, 11), strict=True)
+    )
+    lines = ["", head, "-" * 13 + "+" + "-" * 57]
     for name in names:
         x = frame[name].dropna()
         cells = [f"{len(x):,}", g(x.mean()), g(x.std()), g(x.min()), g(x.max())]
-        lines.append(f"{name:>12} |" + "".join(f"{c:>{w}}" for c, w in zip(cells, (11, 12, 12, 11, 11))))
+        lines.append(f"{name:>12} |" + "".join(f"{c:>{w}}" for c, w in zip(cells, (11, 12, 12, 11, 11), strict=True)))
     return "\n".join(lines) + "\n"
 
 
@@ -104,12 +106,12 @@ def detail(frame, name, label=""):
         95: ("Skewness", g(skew)), 99: ("Kurtosis", g(kurt)),
     }  # fmt: skip
     lines = ["", (label or name).center(61).rstrip(), "-" * 61, "      Percentiles      Smallest"]
-    for at, value in zip((1, 5, 10, 25), small):
+    for at, value in zip((1, 5, 10, 25), small, strict=True):
         said = right.get(at)
         lines.append(f"{at:2d}% {p[at]:>12}{value:>15}" + (f"       {said[0]:<12}{said[1]:>11}" if said else ""))
     lines += ["", f"50% {p[50]:>12}{'':15}       {'Mean':<12}{g(x.mean()):>11}",
               f"{'':24}Largest       {'Std. dev.':<12}{g(x.std(ddof=1)):>11}"]  # fmt: skip
-    for at, value in zip((75, 90, 95, 99), large):
+    for at, value in zip((75, 90, 95, 99), large, strict=True):
         said = right.get(at)
         lines.append(f"{at:2d}% {p[at]:>12}{value:>15}" + (f"       {said[0]:<12}{said[1]:>11}" if said else ""))
     return "\n".join(lines) + "\n"
@@ -142,7 +144,6 @@ def tabstat(frame, names, statistics, by="", columns="variables", long=False, to
     heads = said if across else list(names)
     downs = list(names) if across else said
     width = max(8, len(by), *(len(key) for key, _ in groups)) if by else 12 if across else 8
-    shows = not by or long
     stub = (
         f"{by:>{width}}"
         if by
@@ -202,8 +203,7 @@ def tabulate(frame, row, column="", show=(), label="", levels=None):
             texts = [f"{each:,}" if not at else f"{each:.2f}" for each in cells]
             lines.append(f"{str(level)[:10] if not at else '':>10} |" + "".join(f"{each:>10} " for each in texts[:-1])
                          + f"|{texts[-1]:>10} ")  # fmt: skip
-        if level != table.index[-1] or True:
-            lines += [rule] if level != "Total" and (show or level == table.index[-1]) else []
+        lines += [rule] if level != "Total" and (show or level == table.index[-1]) else []
     return "\n".join(lines) + "\n"
 
 

@@ -71,7 +71,7 @@ def entries_of_log(
     """
     commands = commands_of(source.text)
     if isinstance(entry, FrequenciesEntry):
-        tables = [each for each in _counted(commands, codebook, entry.show)]
+        tables = list(_counted(commands, codebook, entry.show))
     else:
         tables = [each for each in _described(commands, codebook) if _has_some(each, entry)]
     found = _chosen(tables, entry, number, place)
@@ -220,7 +220,7 @@ def _is_of(found: _Found, value: str, by: Sequence[str], certain: bool) -> bool:
 
 
 def _named(text: str, codebook: Codebook) -> str:
-    """The variable that is called so, by name, label, or a name that Stata shortens or wraps; '' for none, or several."""
+    """The variable that is called so, by name (also shortened or wrapped) or label; '' for none, or several."""
     plain = re.sub(r"\s+", "", text).removeprefix("i.")
     if plain in codebook:
         return plain

@@ -190,7 +190,7 @@ def _of_detail(command: Command, above: Sequence[str], below: Sequence[str]) -> 
         refused = "it is cut off, or not laid out as Stata prints it"
     elif weights.replace(",", "") != texts["count"].replace(",", ""):
         refused = f"it is weighted: {texts['count']} records, {weights or 'no'} sum of weights"
-    if len(ends) == 8 or (texts.get("count", "").isdecimal() and 1 < int(texts["count"]) and len(ends) >= 2):
+    if len(ends) == 8 or (texts.get("count", "").isdecimal() and int(texts["count"]) > 1 and len(ends) >= 2):
         texts |= {"min": ends[0], "max": ends[-1]}
     left = ("the four least and the four greatest values, which are those of single records",) if len(ends) > 2 else ()
     return StataTable(
@@ -254,7 +254,8 @@ def _of_tabstat(command: Command, lines: Sequence[str], at: int) -> Iterator[Sta
     )
     wide = len(stub) - len(stub_words[-1]) if long else len(stub)
     columns = [_statistic(each) for each in heads] if by_statistic else heads
-    rows, key, count = _Rows(), (), 0
+    rows, count = _Rows(), 0
+    key: Levels = ()
     for line in lines[at + 2 :]:
         left, bar, rest = line.partition("|")
         if _RULE.match(line):
@@ -346,7 +347,8 @@ def _of_mean(command: Command, lines: Sequence[str]) -> Iterator[StataTable]:
     said = lines[at - 1].partition("|")[2].strip()
     above = " ".join(lines[:at])
     why = f"its errors are '{said}'" if said else "its errors are by clusters" if "adjusted for" in above else ""
-    rows, over, heading = _Rows(), (), ""
+    rows, heading = _Rows(), ""
+    over: Levels = ()
     for left, cells in _until_blank(lines[at + 1 :]):
         if not cells:
             heading = left

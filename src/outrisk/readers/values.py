@@ -50,6 +50,7 @@ from outrisk.readers.rows_of_shape import is_of_shape
 from outrisk.readers.shape_table import entries_of_shape
 from outrisk.readers.source import Source, one_sheet, read_source_of_values
 from outrisk.readers.stata_entries import DescribedEntry, entries_of_log, is_log
+from outrisk.readers.stata_models import margins_in, regression_in, survey_in
 from outrisk.readers.stata_session import text_of_log
 from outrisk.readers.survey_table import entries_of_survey
 from outrisk.readers.survival_table import entry_of_survival_table
@@ -136,6 +137,7 @@ def _resolved(entry: Entry, codebook: Codebook, position: int, folder: Path, pla
             return [_of_mapping(entry, cells, codebook, place)]
         return [entry]
     if isinstance(entry, FormulaEntry):
+        source = regression_in(source, entry, codebook, place, model)
         return [entry_of_coefficients(read_coefficients(source, model, place), entry, codebook, place)]
     return entries_of_table(source, entry, codebook, place, model)
 
@@ -246,11 +248,11 @@ def entries_of_table(
     if isinstance(entry, RatesEntry):
         return entries_of_rates(source, entry, codebook, place, number)
     if isinstance(entry, MagnitudesEntry | ProportionsEntry) and entry.design is not None:
-        return entries_of_survey(source, entry, codebook, place)
+        return entries_of_survey(survey_in(source, entry, place, number), entry, codebook, place)
     if isinstance(entry, ProportionsEntry):
         return entries_of_proportions(source, entry, codebook, place)
     if isinstance(entry, MarginsEntry):
-        return [entries_of_margins(source, entry, codebook, place)]
+        return [entries_of_margins(margins_in(source, entry, place, number), entry, codebook, place)]
     if isinstance(entry, DescribedEntry) and is_log(source):
         return entries_of_log(source, entry, codebook, place, number)
     if isinstance(entry, ShapeEntry):
