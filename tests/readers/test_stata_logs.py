@@ -27,7 +27,7 @@ PRINTS = {  # a print, and what is read of it: an entry, and how many numbers of
     "summarize, ends": (stata.summarize(PEOPLE, TWO), ENDS, 2),
     "detail": (stata.detail(PEOPLE, "wage"), WAGE, 3),
     "detail, ranks": (stata.detail(PEOPLE, "wage"), RANKS, 3),
-    "detail, shape": (stata.detail(PEOPLE, "wage"), SHAPE, 2),
+    "detail, shape": (stata.detail(PEOPLE, "wage"), SHAPE, 3),
     "tabstat": (stata.tabstat(PEOPLE, TWO, SOME), WAGE, 3),
     "tabstat, old": (stata.tabstat(PEOPLE, TWO, SOME, old=True), WAGE, 3),
     "tabstat, columns": (stata.tabstat(PEOPLE, TWO, SOME, columns="statistics"), WAGE, 3),
@@ -185,12 +185,14 @@ def test_each_output_takes_its_table_of_a_whole_log(tmp_path):
                            f"\n-> tabulation of wave\n{stata.tabulate(PEOPLE, 'wave')}"),
         ("mean age, over(area)", stata.mean(PEOPLE, ["age"], "area")),
     )  # fmt: skip
-    for entry, numbers in ((BY_AREA, 12), (RANKS, 3), (SHAPE, 2), (CROSSED, 12), (COUNTS, 4), (ENDS | BY, 8)):
+    for entry, numbers in ((BY_AREA, 12), (RANKS, 3), (SHAPE, 3), (CROSSED, 12), (COUNTS, 4), (ENDS | BY, 8)):
         assert matched(stata.given(text, entry, tmp_path)) == numbers
     assert matched(stata.given(text, {"kind": "frequencies", "by": ["wave"]}, tmp_path)) == 3
     assert matched(stata.given(text, {"kind": "magnitudes", "value": "age", "by": ["area"]}, tmp_path)) == 6
-    with pytest.raises(OutputError, match=r"2 tables of wage; say which .*'...#2'"):  # summarize, and with detail
-        stata.given(text, WAGE, tmp_path)
+    assert matched(stata.given(text, WAGE, tmp_path)) == 3  # the same numbers by summarize, and with detail
+    other = stata.summarize(PEOPLE[PEOPLE["age"] > 30], ["wage"])
+    with pytest.raises(OutputError, match=r"2 tables of wage; say which .*'...#2'"):
+        stata.given(text + stata.log(("summarize wage if age > 30", other), opened=False), WAGE, tmp_path)
     assert matched(stata.given(text, WAGE, tmp_path, suffix="#1")) == 3
     assert matched(stata.given(text, WAGE, tmp_path, suffix="#3")) == 3
     with pytest.raises(OutputError, match="no table 30"):
@@ -272,8 +274,8 @@ def test_zeros_that_the_general_format_cuts_off_count(tmp_path):
 def test_who_has_no_value_is_left_out_as_stata_does(said, tmp_path):
     frame = PEOPLE.assign(area=PEOPLE["area"].where(PEOPLE.index % 7 != 0), wage=PEOPLE["wage"].where(PEOPLE.index > 4))
     for text, entry, numbers in (
-        (stata.tabulate(frame, "area"), COUNTS, 4),
-        (stata.tabstat(frame[frame["area"].notna()], ["wage"], SOME, **BY), BY_AREA, 12),
+        (stata.tabulate(frame, "area"), COUNTS, 5),
+        (stata.tabstat(frame[frame["area"].notna()], ["wage"], SOME, **BY), BY_AREA, 13),
         (stata.summarize(frame, TWO), WAGE, 3),
     ):
         command = "tabulate area" if entry is COUNTS else "tabstat wage, by(area)" if entry is BY_AREA else "su wage"
@@ -328,7 +330,7 @@ def test_weights_that_a_print_shows_are_refused(tmp_path):
 def test_wide_tables_in_panels_are_one(tmp_path):
     text = stata.tabulate(PEOPLE, "area", "wave")
     lines = [line for line in text.splitlines() if line]
-    first = [line[:23] if "+" not in line else line[:23] for line in lines]  # stub and its first column
+    first = [line[:23] for line in lines]  # stub and its first column
     second = [line[:12] + line[23:] if line[11] in "|+" else line for line in lines]
     title = lines[0][:12] + "        wave"
     text = "\n".join(["", title, *first[1:], "", "", title, *second[1:]]) + "\n"

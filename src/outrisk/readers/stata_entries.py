@@ -165,17 +165,24 @@ def _is_whole(levels: Levels, show: str) -> bool:
     return "Total" in levels
 
 
-def _has_some(found: _Found, entry: DescribedEntry) -> bool:
-    """Whether a table has statistics of the kind of an output."""
-    if found.refused:
-        return True
-    wanted: Sequence[str] = _OF_MEANS
+def _wanted(entry: DescribedEntry) -> tuple[list[str], bool]:
+    """Statistics that an entry may have, by what tables call them; whether it asks for all of these."""
     if isinstance(entry, QuantilesEntry):
-        some = entry.quantiles if "quantiles" in entry.model_fields_set else ()
-        wanted = [*_OF_RANKS.values(), *(f"p{100 * each:g}" for each in some)]
-    elif isinstance(entry, ShapeEntry):
-        wanted = _OF_SHAPE
-    return any(each in wanted for each in found.cells)
+        said = "quantiles" in entry.model_fields_set
+        asked = entry.quantiles if said else tuple(_OF_RANKS)
+        return [_OF_RANKS.get(each, f"p{100 * each:g}") for each in asked], said
+    if isinstance(entry, FrequenciesEntry):
+        return [""], True
+    own: Sequence[str] = _OF_SHAPE if isinstance(entry, ShapeEntry) else _OF_MEANS
+    said = "statistics" in entry.model_fields_set
+    asked_ = [str(each) for each in entry.statistics] if said else list(own)
+    return [end for each in asked_ for end in (ENDS if each == "limits" else (each,))], said
+
+
+def _has_some(found: _Found, entry: DescribedEntry) -> bool:
+    """Whether a table has statistics of an output: those that it asks for, or some of its kind."""
+    wanted, all_ = _wanted(entry)
+    return bool(found.refused) or (all if all_ else any)(each in found.cells for each in wanted)
 
 
 def _chosen(tables: Sequence[_Found], entry: DescribedEntry, number: int | None, place: str) -> _Found:
@@ -192,8 +199,12 @@ def _chosen(tables: Sequence[_Found], entry: DescribedEntry, number: int | None,
     found = known or [each for each in tables if _is_of(each, value, entry.by, certain=False)]
     if not known and len(tables) > 1:
         found = []
-    different = [each for at, each in enumerate(found) if (each.cells, each.command.subset, each.refused) not in
-                 [(other.cells, other.command.subset, other.refused) for other in found[:at]]]  # fmt: skip
+    wanted, _ = _wanted(entry)
+    seen = [
+        ({name: of for name, of in each.cells.items() if name in wanted}, each.command.subset, each.refused)
+        for each in found
+    ]
+    different = [each for at, each in enumerate(found) if seen[at] not in seen[:at]]
     what = f"{value or 'counts'} by {', '.join(entry.by)}" if entry.by else value or "counts"
     if len(different) != 1:
         raise OutputError(

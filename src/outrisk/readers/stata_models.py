@@ -129,11 +129,11 @@ def _fits(source: Source, entry: FormulaEntry, codebook: Codebook) -> bool:
     if table.kind and table.kind != entry.kind:
         return False
     left, _, right = entry.formula.partition("~")
-    response = (left or getattr(entry, "response", "")).strip().strip("`")
+    response = (left or entry.response).strip().strip("`")
     if table.response and response and table.response != response and not is_short_for(table.response, response):
         return False
-    asked = (entry.formula and right.strip()) or " ".join(getattr(entry, "terms", ()) or ())
-    return not asked or getattr(entry, "keep", None) is not None or names == set(named_in(asked, codebook.names))
+    asked = (entry.formula and right.strip()) or " ".join(entry.terms)
+    return not asked or bool(entry.keep) or names == set(named_in(asked, codebook.names))
 
 
 def _term(row: str, codebook: Codebook) -> tuple[tuple[str, str], ...]:

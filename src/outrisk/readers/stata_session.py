@@ -103,7 +103,7 @@ class Command:
 def text_of_log(text: str) -> str:
     """A log without markup and with decimal points."""
     text = plain_text(text) if is_smcl(text) else text
-    return _with_points(text) if _has_prompts(text) or re.search(r"-{5,}\+-{5,}", text) else text
+    return _with_points(text) if _has_prompts(text) or re.search(r"-{5,}\+-{5,}|Percentiles +Smallest", text) else text
 
 
 def commands_of(text: str) -> list[Command]:

@@ -118,7 +118,7 @@ def _tables(command: Command, lines: Sequence[str]) -> Iterator[StataTable]:
             yield one
         at += 1
     for table in crossed_in(lines):
-        if table.summaries:
+        if table.summaries[0]:
             yield _of_two_way(command, table)
 
 
@@ -190,8 +190,10 @@ def _of_detail(command: Command, above: Sequence[str], below: Sequence[str]) -> 
         refused = "it is cut off, or not laid out as Stata prints it"
     elif weights.replace(",", "") != texts["count"].replace(",", ""):
         refused = f"it is weighted: {texts['count']} records, {weights or 'no'} sum of weights"
-    if len(ends) == 8 or (texts.get("count", "").isdecimal() and int(texts["count"]) > 1 and len(ends) >= 2):
+    if not refused and len(ends) == 8:
         texts |= {"min": ends[0], "max": ends[-1]}
+    elif not refused:
+        refused = "some of its four least and greatest values are not there"
     left = ("the four least and the four greatest values, which are those of single records",) if len(ends) > 2 else ()
     return StataTable(
         command, title, (), {each: {(): text} for each, text in texts.items()}, refused=refused, left=left
@@ -254,13 +256,14 @@ def _of_tabstat(command: Command, lines: Sequence[str], at: int) -> Iterator[Sta
     )
     wide = len(stub) - len(stub_words[-1]) if long else len(stub)
     columns = [_statistic(each) for each in heads] if by_statistic else heads
-    rows, count = _Rows(), 0
+    rows, count, whole = _Rows(), 0, False
     key: Levels = ()
     for line in lines[at + 2 :]:
         left, bar, rest = line.partition("|")
         if _RULE.match(line):
             continue
         if not bar:
+            whole = bool(_LINE.match(line))
             break
         cells = rest.split()
         first, inner = (left[:wide].strip(), left[wide:].strip()) if long else (left.strip(), "")
@@ -272,6 +275,8 @@ def _of_tabstat(command: Command, lines: Sequence[str], at: int) -> Iterator[Sta
         _put_row(rows, by_statistic, columns, down, key, cells)
     by = (group,) if group else ()
     for value in rows.found:
+        if not whole:
+            rows.refuse(value, "it is cut off")
         yield _table(command, value, by, rows, labels=(label,) if group else ())
 
 
@@ -319,9 +324,8 @@ def _of_one_way(command: Command, lines: Sequence[str], at: int) -> StataTable |
             rows.refuse(value, f"its row has {' '.join(cells)[:60]!r} below {' '.join(said)[:60]!r}")
             break
         rows.put(value, (left,), dict(zip(names, cells, strict=True)))
-    else:
-        if value not in rows.found:
-            rows.refuse(value, "it is cut off")
+    if not any(("Total",) in each for each in rows.found.get(value, {}).values()):
+        rows.refuse(value, "it is cut off before its total")
     return _table(command, value, (" ".join(stub),), rows, digits=_OF_TABULATE)
 
 
@@ -364,6 +368,9 @@ def _of_mean(command: Command, lines: Sequence[str]) -> Iterator[StataTable]:
         rows.put(value, levels, texts if not over else {each: texts[each] for each in ("mean", "standard error")})
         if not over and number:
             rows.put(value, (), {"count": number[1]})
+    end = next((line for line in lines[at + 2 :] if "|" not in line and not _RULE.match(line)), "")
+    for value in rows.found if not _LINE.match(end) else ():
+        rows.refuse(value, "it is cut off")
     together = tuple(rows.found)
     left_out = ("limits of groups, which mean takes by the number of all records",) if over else ()
     if over == ("",):

@@ -63,10 +63,11 @@ def is_of_summaries(line: str) -> tuple[str, tuple[str, ...]]:
 def crossed_in(lines: Sequence[str]) -> Iterator[Crossed]:
     """The tables of one command, in their order."""
     pending: _Table | None = None
+    inside = 0  # up to where lines are of a panel that is read
     for at, line in enumerate(lines):
         if found := _OF_COUNTS.match(line):
             yield _of_one(found[1], lines, at)
-        head = _head(lines, at)
+        head = _head(lines, at) if at >= inside else None
         if head is None:
             continue
         columns, stub, column = head
@@ -74,7 +75,7 @@ def crossed_in(lines: Sequence[str]) -> Iterator[Crossed]:
         if pending is not None and not goes_on:
             yield _whole(pending)
         table = pending if goes_on and pending is not None else _Table(stub, column, lines[:at])
-        _read_panel(table, columns, lines[at + 2 :])
+        inside = at + 2 + _read_panel(table, columns, lines[at + 2 :])
         pending = table
         if table.ended or table.refused:
             yield _whole(table)
@@ -85,7 +86,8 @@ def crossed_in(lines: Sequence[str]) -> Iterator[Crossed]:
 
 def _whole(table: _Table) -> Crossed:
     above = table.above
-    refused = table.refused or ("" if table.ended else "it is cut off before its totals")
+    whole = table.ended and (("Total", "Total"), table.deep - 1) in table.cells
+    refused = table.refused or ("" if whole else "it is cut off before its totals")
     summaries = next((found for line in reversed(above[-12:]) if (found := is_of_summaries(line))[0]), ("", ()))
     shows, named = _shown(above), _named(above)
     if not summaries[0] and not refused and len(shows) != table.deep:
@@ -167,11 +169,13 @@ def _head(lines: Sequence[str], at: int) -> tuple[list[str], str, str] | None:
     return (columns, name, title) if all(columns) and title else None
 
 
-def _read_panel(table: _Table, columns: Sequence[str], below: Sequence[str]) -> None:
-    level, number = "", 0
+def _read_panel(table: _Table, columns: Sequence[str], below: Sequence[str]) -> int:
+    """Read the rows of a panel; the number of its lines."""
+    level, number, lines = "", 0, 0
     k = len(columns) - (columns[-1] == "Total")
     table.ended = columns[-1] == "Total"
     for line in below:
+        lines += 1
         if _RULE.match(line):
             continue
         left, bar, right = line.partition("|")
@@ -183,10 +187,11 @@ def _read_panel(table: _Table, columns: Sequence[str], below: Sequence[str]) -> 
         texts = [*inner.split(), *total.split()]
         if not level or len(inner.split()) != k or len(texts) != len(columns):
             table.refused = f"its row {level!r} has {' '.join(texts)[:60]!r} in {len(columns)} columns"
-            return
+            return lines
         table.deep = max(table.deep, number + 1)
         for column, text in zip(columns, texts, strict=True):
             if ((level, column), number) in table.cells:
                 table.refused = f"{level}, {column} stands in it twice, as labels that are cut off may do"
-                return
+                return lines
             table.cells[(level, column), number] = text
+    return lines
