@@ -292,3 +292,34 @@ def log(*pairs, opened=True):
         lines = [command[at : at + 77] for at in range(0, len(command), 77)] or [""]
         text += "\n. " + "\n> ".join(lines) + "\n" + print_
     return text + ("\n. log close\n      name:  <unnamed>\n" if opened else "")
+
+
+def correlations(frame, names, p=False, obs=False, star=None, listwise=True, columns=7):
+    """correlate, or pwcorr with p-values and numbers of records; of more columns than fit in panels."""
+    from scipy import stats
+
+    x = frame[names].dropna() if listwise else frame[names]
+    short = {name: name if len(name) <= 8 else f"{name[:6]}~{name[-1]}" for name in names}
+    lines = [f"(obs={len(x)})"] if not (p or obs or star) else []
+    for start in range(0, len(names), columns):
+        head = names[start : start + columns]
+        lines += [
+            "",
+            f"{'':12} |" + "".join(f"{short[each]:>9}" for each in head),
+            "-" * 13 + "+" + "-" * 9 * len(head),
+        ]
+        for row in names[start:]:
+            cells = head[: names.index(row) - start + 1]
+            found = {each: stats.pearsonr(x[row], x[each]) for each in cells}
+            marks = {each: "*" if star and each != row and found[each].pvalue < star else " " for each in cells}
+            texts = [f"{found[each].statistic:.4f}{marks[each]}" for each in cells]
+            lines.append(f"{row:>12} |" + "".join(f"{each:>9}" for each in texts))
+            if p:
+                lines.append(
+                    f"{'':12} |" + "".join(f"{f'{found[each].pvalue:.4f} ':>9}" for each in cells if each != row)
+                )
+            if obs:
+                lines.append(f"{'':12} |" + "".join(f"{f'{len(x)} ':>9}" for each in cells))
+            if p or obs:
+                lines.append(f"{'':12} |")
+    return "\n".join(lines) + "\n"

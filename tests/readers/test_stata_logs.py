@@ -337,3 +337,58 @@ def test_wide_tables_in_panels_are_one(tmp_path):
     assert matched(stata.given(text, CROSSED, tmp_path)) == 12
     with pytest.raises(OutputError, match="cut off before its totals"):
         stata.given("\n".join(["", title, *first[1:], ""]), CROSSED, tmp_path)
+
+
+OF_THREE = {"kind": "correlations", "variables": ["age", "wage", "wave"]}
+THREE = ["wage", "age", "wave"]
+MATRICES = {
+    "correlate": (stata.correlations(PEOPLE, THREE), 4),
+    "pwcorr": (stata.correlations(PEOPLE, THREE, star=0.5), 3),
+    "pwcorr, sig": (stata.correlations(PEOPLE, THREE, p=True), 6),
+    "pwcorr, sig obs star": (stata.correlations(PEOPLE, THREE, p=True, obs=True, star=0.5), 7),
+    "pwcorr, obs": (stata.correlations(PEOPLE, THREE, obs=True), 4),
+    "in panels": (stata.correlations(PEOPLE, THREE, p=True, columns=2), 6),
+}
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_correlations_are_found(name, tmp_path):
+    text, numbers = MATRICES[name]
+    assert matched(stata.given(text, OF_THREE, tmp_path)) == numbers
+    log = stata.log(("tab area", stata.tabulate(PEOPLE, "area")), ("pwcorr wage age wave", text))
+    assert matched(stata.given(log, OF_THREE | {"variables": ["wave", "wage"]}, tmp_path)) in (1, 2, 3)
+    assert matched(stata.given(in_markup(log), OF_THREE, tmp_path)) == numbers
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_correlations_without_a_cell_are_refused(name, tmp_path):
+    text, _ = MATRICES[name]
+    lines = text.splitlines()
+    for at, line in enumerate(lines):
+        cell = re.search(r"(?<=[\s|])-?\d\.\d{4}\*?(?=\s|$)", line)
+        if cell:
+            cut = [*lines[:at], line[: cell.start()] + " " * len(cell[0]) + line[cell.end() :], *lines[at + 1 :]]
+            with pytest.raises(OutRiskError):
+                stata.given("\n".join(cut) + "\n", OF_THREE, tmp_path)
+
+
+def test_correlations_of_other_records_are_refused(tmp_path):
+    frame = PEOPLE.assign(wage=PEOPLE["wage"].where(PEOPLE.index > 4))
+    text = stata.correlations(frame, THREE, star=0.05)
+    for command, says in (
+        ("pwcorr wage age wave, star(.05)", "pwcorr takes for each pair"),
+        ("pwcorr wage age wave if age > 30, listwise", "of a subset, age > 30"),
+        ("pwcorr wage age wave [aw=age], listwise", "weighted"),
+    ):
+        with pytest.raises(OutputError, match=says):
+            stata.given(stata.log((command, text)), OF_THREE, tmp_path, frame)
+    assert matched(stata.given(stata.log(("pwcorr wage age wave, listwise", text)), OF_THREE, tmp_path, frame)) == 3
+    with pytest.raises(OutputError, match="no tables of correlations of age, ill"):
+        stata.given(text, OF_THREE | {"variables": ["age", "ill"]}, tmp_path)
+    with pytest.raises(OutputError, match="leaves out who has no wage either"):
+        stata.given(stata.correlations(frame, THREE), OF_THREE | {"variables": ["age", "wave"]}, tmp_path, frame)
+
+
+def test_corrected_p_values_are_left_out(tmp_path):
+    text = stata.log(("pwcorr wage age wave, sig bonferroni", stata.correlations(PEOPLE, THREE, p=True)))
+    assert matched(stata.given(text, OF_THREE, tmp_path)) == 3

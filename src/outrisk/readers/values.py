@@ -20,6 +20,7 @@ from outrisk.outputs.base import Entry
 from outrisk.outputs.given import LABEL_COLUMNS, read_file_of_values
 from outrisk.outputs.regression.margins_entry import MarginsEntry
 from outrisk.outputs.regression.regression_entry import FormulaEntry
+from outrisk.outputs.smooth.correlations import CorrelationsEntry
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTestEntry
 from outrisk.outputs.smooth.proportions import ProportionsEntry
 from outrisk.outputs.smooth.shape import ShapeEntry
@@ -50,6 +51,7 @@ from outrisk.readers.rows_of_shape import is_of_shape
 from outrisk.readers.shape_table import entries_of_shape
 from outrisk.readers.source import Source, one_sheet, read_source_of_values
 from outrisk.readers.stata_entries import DescribedEntry, entries_of_log, is_log
+from outrisk.readers.stata_matrices import entry_of_matrix, is_matrix
 from outrisk.readers.stata_models import margins_in, regression_in, survey_in
 from outrisk.readers.stata_session import text_of_log
 from outrisk.readers.survey_table import entries_of_survey
@@ -253,6 +255,8 @@ def entries_of_table(
         return entries_of_proportions(source, entry, codebook, place)
     if isinstance(entry, MarginsEntry):
         return [entries_of_margins(margins_in(source, entry, place, number), entry, codebook, place)]
+    if isinstance(entry, CorrelationsEntry) and is_matrix(source):
+        return [entry_of_matrix(source, entry, codebook, place, number)]
     if isinstance(entry, DescribedEntry) and is_log(source):
         return entries_of_log(source, entry, codebook, place, number)
     if isinstance(entry, ShapeEntry):
