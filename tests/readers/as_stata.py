@@ -323,3 +323,58 @@ def correlations(frame, names, p=False, obs=False, star=None, listwise=True, col
             if p or obs:
                 lines.append(f"{'':12} |")
     return "\n".join(lines) + "\n"
+
+
+def ci_proportions(frame, name, kind="Binomial exact", method="beta"):
+    from statsmodels.stats.proportion import proportion_confint
+
+    x = frame[name].dropna()
+    n, events = len(x), int((x == 1).sum())
+    p = events / n
+    low, high = proportion_confint(events, n, method=method)
+    cells = [g(p), g(math.sqrt(p * (1 - p) / n)), g(low), g(high)]
+    row = "".join(f"{each:>{width}}" for each, width in zip(cells, (12, 13, 15, 12), strict=True))
+    return f"""
+{"":56}{kind}
+    Variable |        Obs  Proportion    Std. err.       [95% conf. interval]
+-------------+---------------------------------------------------------------
+{name:>12} |{n:>11,}{row}
+"""
+
+
+def proportion(frame, name, divisor=0):
+    n, counts = len(frame), frame[name].value_counts().sort_index()
+    lines = ["", f"Proportion estimation{'':22}Number of obs = {n}", "", "-" * 62,
+             f"{'':12} |                                    Logit",
+             f"{'':12} | Proportion   Std. err.     [95% conf. interval]"]  # fmt: skip
+    lines += ["-" * 13 + "+" + "-" * 48, f"{name:>12} |"]
+    for level, events in counts.items():
+        p = events / n
+        error = math.sqrt(p * (1 - p) / (n - divisor))
+        wide = 2 * error / (p * (1 - p))
+        ends = [1 / (1 + math.exp(-(math.log(p / (1 - p)) + sign * wide))) for sign in (-1, 1)]
+        lines.append(f"{level:>11}  |{g(p):>11}{g(error):>12}{g(ends[0]):>14}{g(ends[1]):>12}")
+    return "\n".join([*lines, "-" * 62]) + "\n"
+
+
+def sts_list(frame, time, event, by="", old=False):
+    """Kaplan-Meier curves, a row for each time."""
+    from statsmodels.duration.survfunc import SurvfuncRight
+
+    net = ("Beg.", "Net", "Time    Total", "Function     Error     [95% Conf. Int.]") if old else (
+        " At", "   ", "Time     risk", "function     error     [95% conf. int.]")  # fmt: skip
+    lines = ["", f"        Failure _d: {event}", f"  Analysis time _t: {time}", "",
+             f"           {net[0]}          {net[1]}            Survivor      Std.",
+             f"  {net[2]}   Fail   Lost           {net[3]}", "-" * 79]  # fmt: skip
+    for key, part in frame.groupby(by) if by else [("", frame)]:
+        lines += [f"{by}={key} " if old else f"{key} "] if by else []
+        curve = SurvfuncRight(part[time], part[event])
+        for at in sorted(part[time].unique()):
+            here = part[part[time] == at]
+            k = np.searchsorted(curve.surv_times, at, side="right") - 1
+            s, e = (curve.surv_prob[k], curve.surv_prob_se[k]) if k >= 0 else (1.0, np.nan)
+            risk, fail = int((part[time] >= at).sum()), int(here[event].sum())
+            ends = "     .          ." if not 0 < s < 1 else f"{max(s - e, 0):>10.4f}{min(s + e, 1):>10.4f}"
+            error = "     ." if not 0 < s < 1 else f"{e:.4f}"
+            lines.append(f"{at:>6} {risk:>8} {fail:>6} {len(here) - fail:>6} {s:>18.4f}{error:>10}{ends}")
+    return "\n".join([*lines, "-" * 79]) + "\n"

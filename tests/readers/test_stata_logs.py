@@ -392,3 +392,79 @@ def test_correlations_of_other_records_are_refused(tmp_path):
 def test_corrected_p_values_are_left_out(tmp_path):
     text = stata.log(("pwcorr wage age wave, sig bonferroni", stata.correlations(PEOPLE, THREE, p=True)))
     assert matched(stata.given(text, OF_THREE, tmp_path)) == 3
+
+
+ILL = {"kind": "proportions", "event": "ill"}
+SHARES_OF = {
+    "exact": (stata.ci_proportions(PEOPLE, "ill"), ILL, 5, "exact"),
+    "wilson": (stata.ci_proportions(PEOPLE, "ill", "Wilson", "wilson"), ILL, 5, "wilson"),
+    "jeffreys": (stata.ci_proportions(PEOPLE, "ill", "------ Jeffreys ------", "jeffreys"), ILL, 5, "jeffreys"),
+    "wald": (stata.ci_proportions(PEOPLE, "ill", "Binomial Wald", "normal"), ILL, 5, "normal"),
+    "proportion": (stata.proportion(PEOPLE, "ill"), ILL, 2, ""),
+    "proportion of levels": (stata.proportion(PEOPLE, "area"), ILL | {"event": "area"}, 6, ""),
+}
+
+
+@pytest.mark.parametrize("name", SHARES_OF)
+def test_proportions_are_found(name, tmp_path):
+    text, entry, numbers, interval = SHARES_OF[name]
+    for shown in (text, in_markup(stata.log(("ci proportions ill", text)))):
+        found = stata.given(shown, entry, tmp_path)
+        assert matched(found) == numbers and (not interval or found[0][0].output.interval == interval)
+
+
+def test_proportions_of_others_are_refused(tmp_path):
+    text = SHARES_OF["exact"][0]
+    for command, entry, says in (
+        ("ci proportions ill if age > 30", ILL, "of a subset, age > 30"),
+        ("ci proportions ill [fw=wave]", ILL, "weighted"),
+        ("ci proportions ill", ILL | {"event_value": "0"}, "counts who has 1"),
+        ("ci proportions ill", ILL | {"interval": "wilson"}, "exact ones, the output says interval: wilson"),
+        ("ci proportions ill", ILL | {"by": ["area"]}, "give those by groups as a table"),
+        ("ci proportions ill", ILL | {"event": "area", "event_value": "west"}, "no tables of proportions of 'area'"),
+    ):
+        with pytest.raises(OutputError, match=says):
+            stata.given(stata.log((command, text)), entry, tmp_path)
+    with pytest.raises(OutputError, match="its limits are 'Somebody's'"):
+        stata.given(text.replace("Binomial exact", "Somebody's"), ILL, tmp_path)
+
+
+@pytest.mark.parametrize("name", SHARES_OF)
+def test_proportions_without_a_cell_are_refused(name, tmp_path):
+    text, entry, *_ = SHARES_OF[name]
+    for cell in re.findall(r"(?<=\s)\.\d+(?=\s)", text):
+        with pytest.raises(OutRiskError):
+            stata.given(text.replace(cell, " " * len(cell), 1), entry, tmp_path)
+
+
+CURVE = {"kind": "survival", "time": "age", "event": "ill"}
+CURVES = {
+    "all": (stata.sts_list(PEOPLE, "age", "ill"), CURVE),
+    "old": (stata.sts_list(PEOPLE, "age", "ill", old=True), CURVE),
+    "by": (stata.sts_list(PEOPLE, "age", "ill", "area"), CURVE | BY),
+    "by, old": (stata.sts_list(PEOPLE, "age", "ill", "area", old=True), CURVE | BY),
+}
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_curves_are_found(name, tmp_path):
+    text, entry = CURVES[name]
+    rows = sum(bool(re.match(r"\s+\d+ +\d+ +\d+ +\d+ ", line)) for line in text.splitlines())
+    errors = len(re.findall(r"[01]\.\d{4} +\d\.\d{4} ", text))
+    option = ", by(area)" if "by" in entry else ""
+    for shown in (text, in_markup(stata.log(("tab area", ""), (f"sts list{option}", text)))):
+        assert matched(stata.given(shown, entry, tmp_path)) >= 3 * rows + errors - 1
+
+
+def test_curves_of_others_are_refused(tmp_path):
+    text = CURVES["all"][0]
+    for command, shown, says in (
+        ("sts list if wave == 1", text, "of a subset, wave == 1"),
+        ("sts list, at(20 30)", text, "without at"),
+        ("sts list", text.replace("_t: age", "_t: wage"), "its time is 'wage'"),
+        ("sts list", text.replace("_d: ill", "_d: dead"), "its event is 'dead'"),
+        ("sts list", text.rstrip("-\n"), "cut off"),
+        ("sts list", re.sub(r"(?m)^( +\d+ .* \d\.\d{4}) +\d\.\d{4}$", r"\1", text), "has 7 numbers"),
+    ):
+        with pytest.raises(OutputError, match=says):
+            stata.given(stata.log((command, shown), opened=False), CURVE, tmp_path)

@@ -53,6 +53,7 @@ from outrisk.readers.source import Source, one_sheet, read_source_of_values
 from outrisk.readers.stata_entries import DescribedEntry, entries_of_log, is_log
 from outrisk.readers.stata_matrices import entry_of_matrix, is_matrix
 from outrisk.readers.stata_models import margins_in, regression_in, survey_in
+from outrisk.readers.stata_proportions import has_proportions, table_of_log
 from outrisk.readers.stata_session import text_of_log
 from outrisk.readers.survey_table import entries_of_survey
 from outrisk.readers.survival_table import entry_of_survival_table
@@ -252,6 +253,8 @@ def entries_of_table(
     if isinstance(entry, MagnitudesEntry | ProportionsEntry) and entry.design is not None:
         return entries_of_survey(survey_in(source, entry, place, number), entry, codebook, place)
     if isinstance(entry, ProportionsEntry):
+        if has_proportions(source):
+            source, entry = table_of_log(source, entry, codebook, place, number)
         return entries_of_proportions(source, entry, codebook, place)
     if isinstance(entry, MarginsEntry):
         return [entries_of_margins(margins_in(source, entry, place, number), entry, codebook, place)]
