@@ -1,10 +1,13 @@
 """Descriptive tables in logs of Stata: each number found, mutated prints read right or refused."""
 
+import os
+import random
 import re
 
 import as_stata as stata
 import numpy as np
 import pytest
+from test_fuzz_values import mutated
 
 from outrisk.assess.look.unlike_data import ROUNDING
 from outrisk.errors import OutputError, OutRiskError
@@ -317,6 +320,21 @@ def test_a_label_in_place_of_a_name_is_taken_with_a_line(tmp_path, caplog):
     assert matched(stata.given(text, COUNTS, tmp_path)) == 4 and "does not name" not in caplog.text
 
 
+def test_a_name_that_is_none_of_the_codebook_is_another_variable(tmp_path):
+    frame = PEOPLE.assign(income=PEOPLE["wage"], county=PEOPLE["area"])
+    for text, entry in (
+        (stata.summarize(frame, ["income"]), WAGE),
+        (stata.detail(frame, "income"), RANKS),
+        (stata.tabstat(frame, ["wage"], SOME, by="county"), BY_AREA),
+    ):
+        with pytest.raises(OutputError, match="no tables of"):
+            stata.given(text, entry, tmp_path)
+        assert matched(stata.given(text, entry, tmp_path, suffix="#1")) in (3, 12)
+    text = stata.tabstat(frame, ["wage"], SOME, by="county").replace("(Of it)", "(area)")
+    assert matched(stata.given(text, BY_AREA, tmp_path)) == 12
+    assert matched(stata.given(stata.detail(PEOPLE, "wage", "What they get"), RANKS, tmp_path)) == 3
+
+
 def test_weights_that_a_print_shows_are_refused(tmp_path):
     text = stata.detail(PEOPLE, "wage")
     more = re.sub(r"(Sum of wgt\.\s+)60", r"\g<1>93", text)
@@ -468,3 +486,22 @@ def test_curves_of_others_are_refused(tmp_path):
     ):
         with pytest.raises(OutputError, match=says):
             stata.given(stata.log((command, shown), opened=False), CURVE, tmp_path)
+
+
+ALL = [*(case[:2] for case in PRINTS.values()), *((text, OF_THREE) for text, _ in MATRICES.values()),
+       *(case[:2] for case in SHARES_OF.values()), *CURVES.values()]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("OUTRISK_FUZZ", "60"))))
+def test_fuzz_a_clear_error_or_numbers(seed, tmp_path):
+    rng = random.Random(seed)
+    text, entry = ALL[seed % len(ALL)]
+    text = in_markup(stata.log(("describe", text))) if rng.random() < 0.3 else text
+    found, message = [], ""
+    try:
+        found = stata.given(mutated(text, rng), entry, tmp_path)
+    except OutRiskError as error:
+        message = str(error)
+    assert (message or found) and "\n" not in message and len(message) < 2_000
+    for released, _ in found:
+        assert len(released.low) and not np.isnan(released.low).any() and (released.low <= released.high).all()

@@ -37,7 +37,7 @@ _OF_RANKS = {0.0: "min", 0.5: "median", 1.0: "max"}
 _OF_SHAPE = ("skewness", "kurtosis", "cv")
 _OWN_FORMAT = re.compile(r"\b(?:format|cformat|fo|for|form|forma)\b")
 _WITHOUT_FORMAT = re.compile(r"su\w*|tabstat|ta\w*|tab\w*")
-_SHOWN = ("counts", "row_percentages", "column_percentages", "proportions")
+_NAME = re.compile(r"[A-Za-z_][\w~]*")
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,12 @@ def entries_of_log(
     else:
         tables = [each for each in _described(commands, codebook) if _has_some(each, entry)]
     found = _chosen(tables, entry, number, place)
+    refused = found.refused
+    if any(len(levels) != len(found.by) for of in found.cells.values() for levels in of):
+        refused = refused or "some of its rows are of groups, and some are not"
+    if refused:
+        raise OutputError(f"{place}: the table {_called(found)}: {refused}; give it as Stata prints it")
     entry = _of_whom(found, entry, commands, codebook, place)
-    if found.refused:
-        raise OutputError(f"{place}: the table {_called(found)}: {found.refused}; give it as Stata prints it")
     by = tuple(name or said for name, said in zip(found.by, entry.by, strict=True)) if entry.by else ()
     cells = [
         Cell(tuple(_level(codebook[name], each, place) for name, each in zip(by, levels, strict=True)), statistic, text)
@@ -116,7 +119,10 @@ def _called(found: _Found) -> str:
 def _described(commands: Sequence[Command], codebook: Codebook) -> Iterator[_Found]:
     for table in described_in(commands):
         names = table.command.arguments
-        by = tuple(_named(each, codebook) for each in table.by)
+        labels = table.labels or ("",) * len(table.by)
+        by = tuple(
+            _named(each, codebook) or _named(more, codebook) for each, more in zip(table.by, labels, strict=True)
+        )
         if len(table.by) == 1 and not by[0] and table.command.name.startswith("ta") and names:
             by = (_named(names[0], codebook),)
         elif len(table.by) == 2 and table.command.name.startswith("ta") and len(names) == 2:
@@ -197,7 +203,7 @@ def _chosen(tables: Sequence[_Found], entry: DescribedEntry, number: int | None,
         tables = tables[number - 1 : number]
     known = [each for each in tables if _is_of(each, value, entry.by, certain=True)]
     found = known or [each for each in tables if _is_of(each, value, entry.by, certain=False)]
-    if not known and len(tables) > 1:
+    if not known and (len(tables) > 1 or (number is None and any(_says_another(each) for each in found))):
         found = []
     wanted, _ = _wanted(entry)
     seen = [
@@ -219,6 +225,14 @@ def _chosen(tables: Sequence[_Found], entry: DescribedEntry, number: int | None,
             f"the table of {one.words[:80]} does not name variables of the codebook, and is taken for that of {what}",
         )
     return one
+
+
+def _says_another(found: _Found) -> bool:
+    """Whether a table names a variable, rather than a label, that is none of the codebook's."""
+    some = [found.called] if found.called and not found.value else []
+    if found.table is not None and not found.command.name.startswith("ta"):
+        some += [said for said, name in zip(found.table.by, found.by, strict=True) if not name]
+    return any(_NAME.fullmatch(each) for each in some)
 
 
 def _is_of(found: _Found, value: str, by: Sequence[str], certain: bool) -> bool:
@@ -326,14 +340,11 @@ def _of_whom(
 
 def _left_out(found: _Found, entry: DescribedEntry, codebook: Codebook) -> list[str]:
     """Variables whose missing values a table leaves out and the output does not."""
-    names = []
+    names, said = [], found.command.has(r"m|mi|mis|miss|missi|missin|missing")
     for at, name in enumerate(found.by):
-        name = name or entry.by[at]
-        there = any(
-            "." in (levels[at], levels[at][:1]) and levels[at] == "." for of in found.cells.values() for levels in of
-        )
-        if codebook[name].missing and not there and not found.command.has(r"m|mi|mis|miss|missi|missin|missing"):
-            names.append(name)
+        there = any(levels[at] == "." for of in found.cells.values() for levels in of)
+        if codebook[name or entry.by[at]].missing and not there and not said:
+            names.append(name or entry.by[at])
     together = found.table.together if found.table else ()
     others = [name for each in together if (name := _named(each, codebook)) and name != getattr(entry, "value", "")]
     return [*names, *(name for name in others if codebook[name].missing and name not in names)]

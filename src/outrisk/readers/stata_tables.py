@@ -27,6 +27,7 @@ _CALLED = {
     "range": "range", "iqr": "iqr", "variance": "variance",
 }  # fmt: skip
 _MOMENTS = {"mean": "mean", "std. dev.": "sd", "freq.": "count", "obs.": "count"}
+_MOST = 10_000  # lines of a table
 _GENERAL = 7  # significant digits of Stata's general format
 _OF_TABULATE = 8
 _SMALLEST = 1e-3  # in size, of which it is sure how many digits it shows
@@ -107,11 +108,11 @@ def _tables(command: Command, lines: Sequence[str]) -> Iterator[StataTable]:
     while at < len(lines):
         head = _HEAD.match(lines[at])
         if head:
-            yield from _of_variables(command, head[1], lines[max(0, at - 2) : at], lines[at + 1 :])
+            yield from _of_variables(command, head[1], lines[max(0, at - 2) : at], lines[at + 1 : at + _MOST])
         elif re.match(r"^\s*Percentiles\s+Smallest\s*$", lines[at]):
-            yield _of_detail(command, lines[:at], lines[at + 1 : at + 12])
+            yield _of_detail(command, lines[max(0, at - 4) : at], lines[at + 1 : at + 12])
         elif re.match(r"^\s*Mean estimation\b", lines[at]):
-            yield from _of_mean(command, lines[at:])
+            yield from _of_mean(command, lines[at : at + _MOST])
         elif _is_tabstat(lines, at):
             yield from _of_tabstat(command, lines, at)
         elif (one := _of_one_way(command, lines, at)) is not None:
@@ -223,7 +224,7 @@ def _statistic(text: str) -> str:
 def _lead(lines: Sequence[str], at: int) -> tuple[list[str], list[str], str, str]:
     """What stands above a table of tabstat: its variables, or its statistics; the variable of its groups, its label."""
     above = list[str]()
-    for line in reversed(lines[:at]):
+    for line in reversed(lines[max(0, at - 40) : at]):
         if line.strip():
             above.insert(0, line)
         elif above:
@@ -258,7 +259,7 @@ def _of_tabstat(command: Command, lines: Sequence[str], at: int) -> Iterator[Sta
     columns = [_statistic(each) for each in heads] if by_statistic else heads
     rows, count, whole = _Rows(), 0, False
     key: Levels = ()
-    for line in lines[at + 2 :]:
+    for line in lines[at + 2 : at + _MOST]:
         left, bar, rest = line.partition("|")
         if _RULE.match(line):
             continue
@@ -319,7 +320,7 @@ def _of_one_way(command: Command, lines: Sequence[str], at: int) -> StataTable |
     stub = " ".join(line.partition("|")[0].strip() for line in lines[at - 1 : head + 1]).split()
     said = re.split(r"\s{2,}", lines[head].partition("|")[2].strip())
     names = [_MOMENTS.get(each.casefold(), "") for each in said]
-    for left, cells in _until_blank(lines[head + 2 :]):
+    for left, cells in _until_blank(lines[head + 2 : head + _MOST]):
         if len(cells) != len(names) or not all(names) or not _are_numbers(cells):
             rows.refuse(value, f"its row has {' '.join(cells)[:60]!r} below {' '.join(said)[:60]!r}")
             break

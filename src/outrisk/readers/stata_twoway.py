@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 _RULE = re.compile(r"^(-{3,})\+(-{3,})(?:\+(-+))?\s*$")
+_MOST = 10_000  # lines of a table
 _WIDE = 11  # of a column, with the blank behind it
 _OF_COUNTS = re.compile(r"^(.*)\|\s+Freq\.\s+Percent\s+Cum\.\s*$")
 _SUMMARIES = re.compile(
@@ -74,8 +75,8 @@ def crossed_in(lines: Sequence[str]) -> Iterator[Crossed]:
         goes_on = pending is not None and not pending.ended and (pending.row, pending.column) == (stub, column)
         if pending is not None and not goes_on:
             yield _whole(pending)
-        table = pending if goes_on and pending is not None else _Table(stub, column, lines[:at])
-        inside = at + 2 + _read_panel(table, columns, lines[at + 2 :])
+        table = pending if goes_on and pending is not None else _Table(stub, column, lines[max(0, at - 40) : at])
+        inside = at + 2 + _read_panel(table, columns, lines[at + 2 : at + _MOST])
         pending = table
         if table.ended or table.refused:
             yield _whole(table)
@@ -117,7 +118,7 @@ def _named(above: Sequence[str]) -> tuple[str, ...]:
 def _stub(lines: Sequence[str], at: int) -> tuple[str, list[str]]:
     """The words left of the bar in the lines of a head, up to line `at`, and what stands right of it, line by line."""
     lefts, rights = list[str](), list[str]()
-    for line in reversed(lines[: at + 1]):
+    for line in reversed(lines[max(0, at - 40) : at + 1]):
         left, bar, right = line.partition("|")
         if not bar or _RULE.match(line):
             break
@@ -130,7 +131,7 @@ def _of_one(stub: str, lines: Sequence[str], at: int) -> Crossed:
     """tabulate of one variable: its levels with their records and percentages."""
     name, _ = _stub(lines, at)
     cells, refused = dict[tuple[Levels, int], str](), ""
-    for line in lines[at + 1 :]:
+    for line in lines[at + 1 : at + _MOST]:
         if _RULE.match(line):
             continue
         left, bar, right = line.partition("|")
@@ -146,7 +147,9 @@ def _of_one(stub: str, lines: Sequence[str], at: int) -> Crossed:
             break
     if not refused and (("Total",), 0) not in cells:
         refused = "it is cut off before its total"
-    return Crossed(name, "", cells, ("counts", "proportions"), 2, refused=refused, named=_named(lines[:at]))
+    return Crossed(
+        name, "", cells, ("counts", "proportions"), 2, refused=refused, named=_named(lines[max(0, at - 40) : at])
+    )
 
 
 def _head(lines: Sequence[str], at: int) -> tuple[list[str], str, str] | None:
