@@ -217,10 +217,39 @@ def test_a_table_of_some_or_with_weights_is_refused(command, says, tmp_path):
         stata.given(stata.log((command, stata.summarize(PEOPLE, ["wage"]))), WAGE, tmp_path)
 
 
+@pytest.mark.parametrize("over", ["", "area"])
+def test_means_by_other_errors_are_refused(over, tmp_path):
+    text = stata.mean(PEOPLE, ["wage"], over)
+    head = next(line for line in text.splitlines() if "Std. err." in line)
+    for other, says in (
+        (text.replace("\nMean est", "\nMultiple-imputation estimates     Imputations =  20\nMean est"), "imputations"),
+        (text.replace(head, f"{head.partition('|')[0]}|               Robust\n{head}"), "'Robust'"),
+        (text.replace("\n\n---", "\n\n         (Std. err. adjusted for 9 clusters in age)\n---", 1), "clusters"),
+        (text.replace("Mean   Std. err.", "Ratio  Linearized"), "laid out|no tables"),
+    ):
+        assert other != text
+        with pytest.raises(OutputError, match=says):
+            stata.given(other, BY_AREA if over else WAGE, tmp_path)
+
+
+def test_records_complete_in_all_variables_are_those_of_the_output(tmp_path):
+    frame = PEOPLE.assign(wage=PEOPLE["wage"].where(PEOPLE.index > 4), area=PEOPLE["area"].where(PEOPLE.index < 50))
+    complete = frame.dropna()
+    age = WAGE | {"value": "age"}
+    text = stata.log(("tabstat age wage, s(n mean sd) casewise", stata.tabstat(complete, ["age", "wage"], SOME[:3])))
+    found = stata.given(text, age, tmp_path, frame.assign(area=PEOPLE["area"]))
+    assert found[0][0].output.where == "wage.notna()"
+    text = stata.log(("mean age wage", stata.mean(frame[frame["wage"].notna()], ["age", "wage"])))
+    assert matched(stata.given(text, age, tmp_path, frame)) == 5
+
+
 def test_whom_the_data_of_a_log_are_is_said(tmp_path, caplog):
     caplog.set_level("INFO")
     text = stata.log(("keep if age > 17", "(0 observations deleted)\n"), ("su wage", stata.summarize(PEOPLE, ["wage"])))
     assert matched(stata.given(text, WAGE, tmp_path)) == 3 and "keep if age > 17" in caplog.text
+    caplog.clear()
+    text = text.replace(". su wage", ". use people, clear\n\n. su wage")
+    assert matched(stata.given(text, WAGE, tmp_path)) == 3 and "keep if" not in caplog.text
 
 
 def test_groups_of_a_prefix_are_one_table(tmp_path):

@@ -91,7 +91,7 @@ def _tables(command: Command, place: str) -> Iterator[Found]:
                 yield command, name, kind, [["n", "proportion", "standard error", *limits], texts]
             continue
         if any(len(cells) != 4 for *_, cells in rows) or re.search(
-            r"adjusted for|Replications", "\n".join(command.lines)
+            r"adjusted for|Replications|Multiple-imputation", "\n".join(command.lines)
         ):
             raise OutputError(
                 f"{place}: a proportion of its {line.strip()[:30]!r} has other cells, or errors of a design"

@@ -29,6 +29,7 @@ _POINT = re.compile(
 )
 _NUMBER = re.compile(r"(?<![\w.,])-?[\d.,]*\d[\d.,]*(?:e[+-]\d+)?(?![\w])")
 _SELECTING = ("keep", "drop")
+_OTHER_DATA = re.compile(r"u|us|use|sysuse|webuse|import|insheet|restore|clear")
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,8 @@ def commands_of(text: str) -> list[Command]:
 def chosen_before(commands: Sequence[Command], command: Command) -> list[str]:
     """What the commands above one say of whom its data are: 'keep if age > 30'."""
     above = commands[: next((at for at, each in enumerate(commands) if each is command), 0)]
-    return [each.said for each in above if each.name in _SELECTING and each.subset]
+    start = max((at for at, each in enumerate(above) if _OTHER_DATA.fullmatch(each.name)), default=-1)
+    return [each.said for each in above[start + 1 :] if each.name in _SELECTING and each.subset]
 
 
 def sections_of(lines: Sequence[str]) -> list[tuple[dict[str, str], list[str]]]:

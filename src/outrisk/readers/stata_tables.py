@@ -278,7 +278,8 @@ def _of_tabstat(command: Command, lines: Sequence[str], at: int) -> Iterator[Sta
     for value in rows.found:
         if not whole:
             rows.refuse(value, "it is cut off")
-        yield _table(command, value, by, rows, labels=(label,) if group else ())
+        together = tuple(rows.found) if command.has(r"case\w*") else ()
+        yield _table(command, value, by, rows, labels=(label,) if group else (), together=together)
 
 
 def _at(items: Sequence[str], number: int) -> str:
@@ -351,6 +352,8 @@ def _of_mean(command: Command, lines: Sequence[str]) -> Iterator[StataTable]:
     head = _OF_MEAN.match(lines[at])
     said = lines[at - 1].partition("|")[2].strip()
     above = " ".join(lines[:at])
+    imputed = any("Multiple-imputation" in line for line in command.lines)
+    said = "combined over imputations" if imputed else said
     why = f"its errors are '{said}'" if said else "its errors are by clusters" if "adjusted for" in above else ""
     rows, heading = _Rows(), ""
     over: Levels = ()
