@@ -378,3 +378,22 @@ def sts_list(frame, time, event, by="", old=False):
             error = "     ." if not 0 < s < 1 else f"{e:.4f}"
             lines.append(f"{at:>6} {risk:>8} {fail:>6} {len(here) - fail:>6} {s:>18.4f}{error:>10}{ends}")
     return "\n".join([*lines, "-" * 79]) + "\n"
+
+
+def listing(frame, separator=5):
+    """list: rows in a box, numbered."""
+    texts = {
+        name: [g(each) if isinstance(each, float) else str(each) for each in frame[name]] for name in frame.columns
+    }
+    wide = {name: max(len(name), *map(len, texts[name])) for name in texts}
+    edge = "-" * (sum(wide.values()) + 3 * (len(wide) - 1) + 2)
+    lines = [
+        f"     +{edge}+",
+        "     | " + "   ".join(f"{name:>{wide[name]}}" for name in wide) + " |",
+        f"     |{edge}|",
+    ]
+    for at in range(len(frame)):
+        if at and at % separator == 0:
+            lines.append(f"     |{edge}|")
+        lines.append(f"{at + 1:>3}. | " + "   ".join(f"{texts[name][at]:>{wide[name]}}" for name in wide) + " |")
+    return "\n".join(["", *lines, f"     +{edge}+"]) + "\n"

@@ -534,3 +534,21 @@ def test_fuzz_a_clear_error_or_numbers(seed, tmp_path):
     assert (message or found) and "\n" not in message and len(message) < 2_000
     for released, _ in found:
         assert len(released.low) and not np.isnan(released.low).any() and (released.low <= released.high).all()
+
+
+def test_collapsed_data_that_are_listed_are_read(tmp_path):
+    collapsed = PEOPLE.groupby("area")["wage"].agg(["mean", "std", "count"])
+    collapsed = collapsed.rename(columns={"std": "sd", "count": "n"}).reset_index()
+    text = stata.log(("collapse (mean) mean=wage (sd) sd=wage (count) n=wage, by(area)", ""),
+                     ("list", stata.listing(collapsed, separator=2)))  # fmt: skip
+    for shown in (text, in_markup(text), stata.listing(collapsed)):
+        assert matched(stata.given(shown, BY_AREA, tmp_path)) == 9
+    counts = PEOPLE.groupby(["area", "wave"]).size().reset_index(name="_freq").rename(columns={"_freq": "freq"})
+    assert matched(stata.given(stata.listing(counts), CROSSED, tmp_path)) == 6
+    both = text + stata.log(("list, sepby(area)", stata.listing(counts)), opened=False)
+    with pytest.raises(OutputError, match="2 lists; say which"):
+        stata.given(both, CROSSED, tmp_path)
+    assert matched(stata.given(both, CROSSED, tmp_path, suffix="#2")) == 6
+    row = next(line for line in text.splitlines() if "south" in line)
+    with pytest.raises(OutputError, match="3 cells below 4 names"):
+        stata.given(text.replace(row, row[:-8] + " " * 7 + "|"), BY_AREA, tmp_path)

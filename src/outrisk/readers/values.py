@@ -27,6 +27,7 @@ from outrisk.outputs.smooth.shape import ShapeEntry
 from outrisk.outputs.smooth.survival import SurvivalEntry
 from outrisk.outputs.tables.frequencies import FrequenciesEntry
 from outrisk.outputs.tables.magnitudes import MagnitudesEntry
+from outrisk.outputs.tables.mode import ModeEntry
 from outrisk.outputs.tables.rates import RatesEntry
 from outrisk.outputs.tables.table_one import TableOneEntry
 from outrisk.readers import (
@@ -51,6 +52,7 @@ from outrisk.readers.rows_of_shape import is_of_shape
 from outrisk.readers.shape_table import entries_of_shape
 from outrisk.readers.source import Source, one_sheet, read_source_of_values
 from outrisk.readers.stata_entries import DescribedEntry, entries_of_log, is_log
+from outrisk.readers.stata_list import listed
 from outrisk.readers.stata_matrices import entry_of_matrix, is_matrix
 from outrisk.readers.stata_models import margins_in, regression_in, survey_in
 from outrisk.readers.stata_proportions import has_proportions, table_of_log
@@ -262,6 +264,8 @@ def entries_of_table(
         return [entry_of_matrix(source, entry, codebook, place, number)]
     if isinstance(entry, DescribedEntry) and is_log(source):
         return entries_of_log(source, entry, codebook, place, number)
+    if isinstance(entry, DescribedEntry | ModeEntry) and (rows := listed(source, number, place)) is not None:
+        source, number = rows, None
     if isinstance(entry, ShapeEntry):
         return entries_of_shape(source, entry, codebook, place)
     return entries_of_cross_table(source, entry, codebook, place, number)
