@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from outrisk.errors import OutputError
 from outrisk.readers.remarks import remark
-from outrisk.readers.source import Source
+from outrisk.readers.source import Grid, Source
 from outrisk.readers.stata_session import commands_of
 
 _EDGE = re.compile(r"^\s*\+-{4,}\+\s*$")
@@ -46,9 +46,10 @@ def listed(source: Source, number: int | None, place: str) -> Source | None:
     return replace(source, text="\n".join(",".join(f'"{cell}"' for cell in row) for row in grid) + "\n")
 
 
-def _boxes(lines: Sequence[str]) -> list[list[list[str]]]:
+def _boxes(lines: Sequence[str]) -> list[Grid]:
     """The lists in boxes: names, then rows."""
-    found, rows = list[list[list[str]]](), None
+    found = list[Grid]()
+    rows: Grid | None = None
     for line in lines:
         row = _ROW.match(line)
         if _EDGE.match(line):

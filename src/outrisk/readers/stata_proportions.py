@@ -12,8 +12,8 @@ from outrisk.outputs.smooth.binomial_limits import ProportionInterval
 from outrisk.outputs.smooth.proportions import ProportionsEntry
 from outrisk.readers.remarks import remark
 from outrisk.readers.source import Source
+from outrisk.readers.stata_rows import with_zeros
 from outrisk.readers.stata_session import Command, chosen_before, commands_of
-from outrisk.readers.stata_tables import with_zeros
 from outrisk.readers.term_names import is_short_for, levels_of
 
 _OF_CI = re.compile(

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 
-from outrisk.readers.printed_number import read_printed
+from outrisk.readers.stata_rows import (
+    LINE,
+    MOST,
+    RULE,
+    Levels,
+    Rows,
+    StataTable,
+    are_numbers,
+    table_of,
+    until_blank,
+)
 from outrisk.readers.stata_session import Command, sections_of
+from outrisk.readers.stata_tabstat import is_tabstat, of_tabstat
 from outrisk.readers.stata_twoway import Crossed, crossed_in
 
-Levels = tuple[str, ...]
-_RULE = re.compile(r"^\s*-{3,}\+-{3,}(?:\+-+)?\s*$")
-_LINE = re.compile(r"^\s*-{5,}\s*$")
 _HEAD = re.compile(r"^\s*Variable \|\s*(Obs\s.*\S)\s*$")
 _OF_SUMMARIZE = re.compile(r"Obs\s+Mean\s+Std\. [Dd]ev\.\s+Min\s+Max")
 _OF_CI = re.compile(r"Obs\s+Mean\s+Std\. [Ee]rr\.\s+\[(\d+(?:\.\d+)?)% [Cc]onf\. [Ii]nterval\]")
@@ -20,63 +27,8 @@ _OF_MEAN = re.compile(r"^\s*(?:Over)?\s*\|\s+Mean\s+Std\. [Ee]rr\.\s+\[(\d+(?:\.
 _PERCENTILE = re.compile(r"^\s*(\d\d?)%\s+(\S+)(?:\s+(\S+))?(?:\s+([A-Z][\w. ]*?)\s+(\S+))?\s*$")
 _MEDIAN = re.compile(r"^\s*50%\s+(\S+)\s+Mean\s+(\S+)\s*$")
 _SPREAD = re.compile(r"^\s*Largest\s+Std\. [Dd]ev\.\s+(\S+)\s*$")
-_GROUPS = re.compile(r"^\s*(?:by categories of|Group variable): (\S+)(?:\s+\((.*)\))?\s*$")
-_CALLED = {
-    "n": "count", "mean": "mean", "sd": "sd", "sum": "sum", "min": "min", "max": "max", "p50": "median",
-    "median": "median", "se(mean)": "standard error", "skewness": "skewness", "kurtosis": "kurtosis", "cv": "cv",
-    "range": "range", "iqr": "iqr", "variance": "variance",
-}  # fmt: skip
 _MOMENTS = {"mean": "mean", "std. dev.": "sd", "freq.": "count", "obs.": "count"}
-_MOST = 10_000  # lines of a table
-_GENERAL = 7  # significant digits of Stata's general format
 _OF_TABULATE = 8
-_SMALLEST = 1e-3  # in size, of which it is sure how many digits it shows
-_EVIDENT = 6  # significant digits that no format of two or three decimals would show of most numbers
-
-
-@dataclass(frozen=True)
-class StataTable:
-    """Statistics of one variable, as called in the print, by the levels of others.
-
-    cells: texts by statistic and levels, one of each of `by`. level: of limits. n: records in all, where it says it.
-    together: variables whose values none of its records misses. digits: significant ones of its general format.
-    refused: why it is not read. left: what else is printed of it, in words.
-    """
-
-    command: Command
-    value: str
-    by: tuple[str, ...]
-    cells: Mapping[str, Mapping[Levels, str]]
-    level: float | None = None
-    together: tuple[str, ...] = ()
-    digits: int = _GENERAL
-    refused: str = ""
-    left: tuple[str, ...] = ()
-    labels: tuple[str, ...] = ()  # of `by`, '' where it has none
-
-    @property
-    def words(self) -> str:
-        """What it is, in a few words."""
-        return f"{self.value} by {', '.join(self.by)}" if self.by else self.value
-
-
-@dataclass
-class _Rows:
-    """Cells of several variables as they are read."""
-
-    found: dict[str, dict[str, dict[Levels, str]]] = field(default_factory=dict)
-    refused: dict[str, str] = field(default_factory=dict)
-
-    def put(self, value: str, levels: Levels, texts: Mapping[str, str]) -> None:
-        for statistic, text in texts.items():
-            cells = self.found.setdefault(value, {}).setdefault(statistic, {})
-            if levels in cells:
-                self.refused[value] = f"{', '.join((value, *levels))} stands in it twice"
-            cells[levels] = text
-
-    def refuse(self, value: str, why: str) -> None:
-        self.found.setdefault(value, {})
-        self.refused.setdefault(value, why)
 
 
 def described_in(commands: Sequence[Command]) -> list[StataTable]:
@@ -108,34 +60,19 @@ def _tables(command: Command, lines: Sequence[str]) -> Iterator[StataTable]:
     while at < len(lines):
         head = _HEAD.match(lines[at])
         if head:
-            yield from _of_variables(command, head[1], lines[max(0, at - 2) : at], lines[at + 1 : at + _MOST])
+            yield from _of_variables(command, head[1], lines[max(0, at - 2) : at], lines[at + 1 : at + MOST])
         elif re.match(r"^\s*Percentiles\s+Smallest\s*$", lines[at]):
             yield _of_detail(command, lines[max(0, at - 4) : at], lines[at + 1 : at + 12])
         elif re.match(r"^\s*Mean estimation\b", lines[at]):
-            yield from _of_mean(command, lines[at : at + _MOST])
-        elif _is_tabstat(lines, at):
-            yield from _of_tabstat(command, lines, at)
+            yield from _of_mean(command, lines[at : at + MOST])
+        elif is_tabstat(lines, at):
+            yield from of_tabstat(command, lines, at)
         elif (one := _of_one_way(command, lines, at)) is not None:
             yield one
         at += 1
     for table in crossed_in(lines):
         if table.summaries[0]:
             yield _of_two_way(command, table)
-
-
-def _until_blank(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """Rows of a table: what stands before its bar, and its cells; up to a line that is none."""
-    for line in lines:
-        left, bar, right = line.partition("|")
-        if _RULE.match(line):
-            continue
-        if not bar:
-            return
-        yield left.strip(), right.split()
-
-
-def _are_numbers(cells: Sequence[str]) -> bool:
-    return all(cell == "." or read_printed(cell) is not None for cell in cells)
 
 
 def _of_variables(command: Command, head: str, above: Sequence[str], below: Sequence[str]) -> Iterator[StataTable]:
@@ -145,9 +82,9 @@ def _of_variables(command: Command, head: str, above: Sequence[str], below: Sequ
     if not limits:
         names = ("count", "mean", "sd", "min", "max")
     known = bool(limits) or _OF_SUMMARIZE.fullmatch(head) is not None
-    said = [line.strip() for line in above if line.strip() and not _LINE.match(line)]
-    rows, heading = _Rows(), ""
-    for left, cells in _until_blank(below):
+    said = [line.strip() for line in above if line.strip() and not LINE.match(line)]
+    rows, heading = Rows(), ""
+    for left, cells in until_blank(below):
         heading = left if not cells else heading
         value = f"{heading}={left}" if heading and cells else left
         if not cells or (cells == ["0"] and not heading):  # a level's variable, or one without values
@@ -156,21 +93,17 @@ def _of_variables(command: Command, head: str, above: Sequence[str], below: Sequ
             rows.refuse(value, f"its columns are {' '.join(head.split())}, as of weighted records")
         elif limits and any(re.search(r"(?i)poisson|exact", each) for each in said):
             rows.refuse(value, f"its limits are '{said[-1]}'")
-        elif len(cells) != 5 or not _are_numbers(cells):
+        elif len(cells) != 5 or not are_numbers(cells):
             rows.refuse(value, f"its row has {' '.join(cells)[:60]!r}, and not 5 numbers")
         else:
             rows.put(value, (), dict(zip(names, cells, strict=True)))
     level = float(limits[1]) / 100.0 if limits else None
-    yield from (_table(command, value, (), rows, level=level) for value in rows.found)
-
-
-def _table(command: Command, value: str, by: tuple[str, ...], rows: _Rows, **more: object) -> StataTable:
-    return StataTable(command, value, by, rows.found[value], refused=rows.refused.get(value, ""), **more)  # type: ignore[arg-type]
+    yield from (table_of(command, value, (), rows, level=level) for value in rows.found)
 
 
 def _of_detail(command: Command, above: Sequence[str], below: Sequence[str]) -> StataTable:
     """summarize, detail: percentiles, moments, and the four least and greatest values."""
-    title = next((line.strip() for line in reversed(above) if line.strip() and not _LINE.match(line)), "")
+    title = next((line.strip() for line in reversed(above) if line.strip() and not LINE.match(line)), "")
     title = title if not title.startswith(("->", ".")) else ""
     texts, weights = dict[str, str](), ""
     called = {"Obs": "count", "Variance": "variance", "Skewness": "skewness", "Kurtosis": "kurtosis"}
@@ -187,7 +120,7 @@ def _of_detail(command: Command, above: Sequence[str], below: Sequence[str]) -> 
             texts |= {called[found[4]]: found[5]} if found[4] in called else {}
     wanted = {"median", "mean", "sd", "count", "variance", "skewness", "kurtosis"}
     refused = ""
-    if not wanted <= set(texts) or not _are_numbers([*texts.values(), *ends]):
+    if not wanted <= set(texts) or not are_numbers([*texts.values(), *ends]):
         refused = "it is cut off, or not laid out as Stata prints it"
     elif weights.replace(",", "") != texts["count"].replace(",", ""):
         refused = f"it is weighted: {texts['count']} records, {weights or 'no'} sum of weights"
@@ -201,110 +134,6 @@ def _of_detail(command: Command, above: Sequence[str], below: Sequence[str]) -> 
     )
 
 
-def _is_tabstat(lines: Sequence[str], at: int) -> bool:
-    """Whether a line is the head of a table of tabstat: statistics or variables above a rule."""
-    if at + 1 >= len(lines) or not _RULE.match(lines[at + 1]):
-        return False
-    left, bar, right = lines[at].partition("|")
-    if not bar or "|" in right:
-        return False
-    some = all(_statistic(each) for each in right.split()) and bool(right.split())
-    return (
-        bool(_lead(lines, at)[0])
-        or (left.strip() in ("variable", "Variable") and some)
-        or left.strip() in ("stats", "Stats")
-    )
-
-
-def _statistic(text: str) -> str:
-    text = text.casefold()
-    return _CALLED.get(text, text if re.fullmatch(r"p\d\d?", text) else "")
-
-
-def _lead(lines: Sequence[str], at: int) -> tuple[list[str], list[str], str, str]:
-    """What stands above a table of tabstat: its variables, or its statistics; the variable of its groups, its label."""
-    above = list[str]()
-    for line in reversed(lines[max(0, at - 40) : at]):
-        if line.strip():
-            above.insert(0, line)
-        elif above:
-            break
-    if not above and at > 1 and not lines[at - 1].strip():
-        return [], [], "", ""
-    groups = next((found for line in above if (found := _GROUPS.match(line))), None)
-    said = " ".join(line.strip() for line in above if not _GROUPS.match(line))
-    variables = re.search(r"Summary for variables: (.+)$", said)
-    statistics = re.search(r"Summary statistics: (.+)$", said)
-    if groups is None or not (variables or statistics):
-        return [], [], "", ""
-    some = [each.strip() for each in statistics[1].split(",")] if statistics else []
-    return (["*"] if statistics else variables[1].split() if variables else []), some, groups[1], groups[2] or ""
-
-
-def _of_tabstat(command: Command, lines: Sequence[str], at: int) -> Iterator[StataTable]:
-    variables, order, group, label = _lead(lines, at)
-    stub, _, right = lines[at].partition("|")
-    heads = right.split()
-    stub_words = stub.split()
-    if order:
-        variables = []
-    by_statistic = bool(variables) or stub.strip().casefold() == "variable"  # each column is one
-    long = (
-        bool(group)
-        and stub_words[-1:] != []
-        and stub_words[-1].casefold() in ("variable", "stats")
-        and len(stub_words) > 1
-    )
-    wide = len(stub) - len(stub_words[-1]) if long else len(stub)
-    columns = [_statistic(each) for each in heads] if by_statistic else heads
-    rows, count, whole = _Rows(), 0, False
-    key: Levels = ()
-    for line in lines[at + 2 : at + _MOST]:
-        left, bar, rest = line.partition("|")
-        if _RULE.match(line):
-            continue
-        if not bar:
-            whole = bool(_LINE.match(line))
-            break
-        cells = rest.split()
-        first, inner = (left[:wide].strip(), left[wide:].strip()) if long else (left.strip(), "")
-        if group and first:
-            key, count = (first,), 0
-        place = inner if long else first if not group else ""
-        down = place or _at(variables if by_statistic else order, count)
-        count += 1
-        _put_row(rows, by_statistic, columns, down, key, cells)
-    by = (group,) if group else ()
-    for value in rows.found:
-        if not whole:
-            rows.refuse(value, "it is cut off")
-        together = tuple(rows.found) if command.has(r"case\w*") else ()
-        yield _table(command, value, by, rows, labels=(label,) if group else (), together=together)
-
-
-def _at(items: Sequence[str], number: int) -> str:
-    return items[number] if number < len(items) else ""
-
-
-def _put_row(
-    rows: _Rows, by_statistic: bool, columns: Sequence[str], down: str, key: Levels, cells: Sequence[str]
-) -> None:
-    """A row of tabstat: the statistics of one variable, or one statistic of several."""
-    whole = len(cells) == len(columns) and _are_numbers(cells) and down and all(columns)
-    if by_statistic:
-        if whole:
-            rows.put(down, key, dict(zip(columns, cells, strict=True)))
-        else:
-            rows.refuse(down or "a variable", f"its row has {' '.join(cells)[:60]!r} below {' '.join(columns)[:60]!r}")
-        return
-    statistic = _statistic(down)
-    for at, value in enumerate(columns):
-        if whole and statistic:
-            rows.put(value, key, {statistic: cells[at]})
-        else:
-            rows.refuse(value, f"its row has {' '.join(cells)[:60]!r} below {' '.join(columns)[:60]!r}")
-
-
 def _of_one_way(command: Command, lines: Sequence[str], at: int) -> StataTable | None:
     """tabulate of one variable with summarize(): mean, sd and records of each of its levels."""
     title = re.match(r"^(.*)\|\s+Summary of (.+?)\s*$", lines[at])
@@ -312,23 +141,23 @@ def _of_one_way(command: Command, lines: Sequence[str], at: int) -> StataTable |
         return None
     at += 1
     head = next(
-        (k for k in range(at, min(at + 6, len(lines))) if k + 1 < len(lines) and _RULE.match(lines[k + 1])), None
+        (k for k in range(at, min(at + 6, len(lines))) if k + 1 < len(lines) and RULE.match(lines[k + 1])), None
     )
-    rows, value = _Rows(), title[2]
+    rows, value = Rows(), title[2]
     if head is None:
         rows.refuse(value, "it is cut off")
-        return _table(command, value, ("",), rows)
+        return table_of(command, value, ("",), rows)
     stub = " ".join(line.partition("|")[0].strip() for line in lines[at - 1 : head + 1]).split()
     said = re.split(r"\s{2,}", lines[head].partition("|")[2].strip())
     names = [_MOMENTS.get(each.casefold(), "") for each in said]
-    for left, cells in _until_blank(lines[head + 2 : head + _MOST]):
-        if len(cells) != len(names) or not all(names) or not _are_numbers(cells):
+    for left, cells in until_blank(lines[head + 2 : head + MOST]):
+        if len(cells) != len(names) or not all(names) or not are_numbers(cells):
             rows.refuse(value, f"its row has {' '.join(cells)[:60]!r} below {' '.join(said)[:60]!r}")
             break
         rows.put(value, (left,), dict(zip(names, cells, strict=True)))
     if not any(("Total",) in each for each in rows.found.get(value, {}).values()):
         rows.refuse(value, "it is cut off before its total")
-    return _table(command, value, (" ".join(stub),), rows, digits=_OF_TABULATE)
+    return table_of(command, value, (" ".join(stub),), rows, digits=_OF_TABULATE)
 
 
 def _of_two_way(command: Command, table: Crossed) -> StataTable:
@@ -355,9 +184,9 @@ def _of_mean(command: Command, lines: Sequence[str]) -> Iterator[StataTable]:
     imputed = any("Multiple-imputation" in line for line in command.lines)
     said = "combined over imputations" if imputed else said
     why = f"its errors are '{said}'" if said else "its errors are by clusters" if "adjusted for" in above else ""
-    rows, heading = _Rows(), ""
+    rows, heading = Rows(), ""
     over: Levels = ()
-    for left, cells in _until_blank(lines[at + 1 :]):
+    for left, cells in until_blank(lines[at + 1 :]):
         if not cells:
             heading = left
             continue
@@ -365,15 +194,15 @@ def _of_mean(command: Command, lines: Sequence[str]) -> Iterator[StataTable]:
         value, _, groups = bare.partition("@") if heading else (left, "", "")
         over = tuple(groups.split("#")) if groups else ("",) if heading else ()
         levels = (left,) if len(over) == 1 else tuple(each.strip() for each in left.split("#")) if over else ()
-        if why or len(cells) != 4 or not _are_numbers(cells) or len(levels) != len(over):
+        if why or len(cells) != 4 or not are_numbers(cells) or len(levels) != len(over):
             rows.refuse(value, why or f"its row {left!r} has {' '.join(cells)[:60]!r}")
             continue
         texts = dict(zip(("mean", "standard error", "lower limit", "upper limit"), cells, strict=True))
         rows.put(value, levels, texts if not over else {each: texts[each] for each in ("mean", "standard error")})
         if not over and number:
             rows.put(value, (), {"count": number[1]})
-    end = next((line for line in lines[at + 2 :] if "|" not in line and not _RULE.match(line)), "")
-    for value in rows.found if not _LINE.match(end) else ():
+    end = next((line for line in lines[at + 2 :] if "|" not in line and not RULE.match(line)), "")
+    for value in rows.found if not LINE.match(end) else ():
         rows.refuse(value, "it is cut off")
     together = tuple(rows.found)
     left_out = ("limits of groups, which mean takes by the number of all records",) if over else ()
@@ -381,34 +210,12 @@ def _of_mean(command: Command, lines: Sequence[str]) -> Iterator[StataTable]:
         option = re.search(r"\bover\((\w+)\)", command.options)
         over = (option[1] if option else _in_legend(lines[:at]),)
     level = float(head[1]) / 100.0 if head and not over else None
-    yield from (_table(command, each, over, rows, level=level, together=together, left=left_out) for each in rows.found)
+    yield from (
+        table_of(command, each, over, rows, level=level, together=together, left=left_out) for each in rows.found
+    )
 
 
 def _in_legend(lines: Sequence[str]) -> str:
     """The variable of the groups of an older `mean, over()`, by its legend: 'north: area = north'."""
     found = {each[1] for line in lines if (each := re.match(r"^\s*\S.*?: (\w+) = \S", line))}
     return found.pop() if len(found) == 1 else ""
-
-
-def with_zeros(texts: Sequence[str], digits: int, evident: bool) -> list[str]:
-    """Numbers in the general format with the zeros that it cuts off; as they are where they are in another.
-
-    `evident`: that the command has no format of its own; else one of six significant digits or more shows it.
-    """
-    bare = [text.lstrip("-").replace(",", "") for text in texts]
-    fixed = any(text.startswith("0.") or re.search(r"\.\d*0$", text) for text in bare)
-    long = any(len(text.replace(".", "").lstrip("0")) >= _EVIDENT and "." in text and "e" not in text for text in bare)
-    if fixed or not (evident or long):
-        return list(texts)
-    return [_with_zeros(text, digits) for text in texts]
-
-
-def _with_zeros(text: str, digits: int) -> str:
-    number = read_printed(text)
-    if number is None or "e" in text.casefold() or (0 < abs(number.value) < _SMALLEST):
-        return text
-    whole = len(str(int(abs(number.value)))) if abs(number.value) >= 1 else 0
-    missing = digits - whole - number.decimals
-    if missing <= 0:
-        return text
-    return (text if "." in text else f"{text}.") + "0" * missing

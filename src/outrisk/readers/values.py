@@ -51,7 +51,8 @@ from outrisk.readers.rates_table import entries_of_rates
 from outrisk.readers.rows_of_shape import is_of_shape
 from outrisk.readers.shape_table import entries_of_shape
 from outrisk.readers.source import Source, one_sheet, read_source_of_values
-from outrisk.readers.stata_entries import DescribedEntry, entries_of_log, is_log
+from outrisk.readers.stata_choice import DescribedEntry
+from outrisk.readers.stata_entries import entries_of_log, is_log
 from outrisk.readers.stata_list import listed
 from outrisk.readers.stata_matrices import entry_of_matrix, is_matrix
 from outrisk.readers.stata_models import margins_in, regression_in, survey_in
