@@ -74,7 +74,7 @@ def counted(commands: Sequence[Command], codebook: Codebook, show: str) -> Itera
     for command, table in crossed(commands):
         printed = [table.row, *([table.column] if table.column else [])]
         names = table.named or (command.arguments if command.name.startswith("ta") else ())
-        names = names if len(names) == len(printed) else [""] * len(printed)
+        names = names if len(names) == len(printed) else ("",) * len(printed)
         by = tuple(named(each, codebook) or named(name, codebook) for each, name in zip(printed, names, strict=True))
         refused = table.refused
         if not refused and any(re.match(r"^\s*-> \w+ = ", line) for line in command.lines):

@@ -83,9 +83,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     rows, bases = list[tuple[str, dict[str, str]]](), list[str]()
     above = "\n".join(lines[: heads[0]])
     kind = _kind(above, source.name)
-    for pattern, why in _OTHERWISE.items():
-        if re.search(pattern, above, re.M):
-            raise OutputError(f"{source.name}: {why}")
+    _refuse_others(above, source.name)
     outcomes, base = list[str](), ""
     for outcome, name, cells in _rows_of_log(lines[heads[0] + 1 :], kind == "mnlogit"):
         if " ".join(cells) == "(base outcome)":
@@ -100,11 +98,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         outcomes += [outcome] if kind == "mnlogit" else []
     text = "\n".join(lines)
     absorbed, random = of_stata(text, source.name), of_mixed(text, source.name)
-    single = {}
-    for fact, pattern in _FACTS.items():
-        found = re.findall(pattern, above, re.M)[-1:] or re.findall(pattern, text, re.M)[:1]
-        if found:
-            single[fact] = found[0]
+    single = _facts(above, text)
     robust = _errors(lines, heads[0])
     command = next((each for each in reversed(commands_of(above)) if each.said), Command("", ()))
     weighted = bool(command.weight or re.search(r"\(sum of wgt is|Population size\s*=", text))
@@ -126,8 +120,6 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     if absorbed:
         kind, single, unread = "ols", single | absorbed.single, [*unread, *absorbed.unread]
         unread = [each for each in unread if each != "the F test, which is robust"]
-    groups = re.findall(r"^\s*-> (\w+ = .+)$", above, re.M)[-1:]
-    subset = " and ".join([*([command.subset] if command.subset else []), *groups])
     weight = re.fullmatch(r"\w+=(\w+)", command.weight)
     if random:
         kind, unread = "mixed", [*unread, *random.unread]
@@ -143,7 +135,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         level=float(level[1]) / 100 if level else 0.95,
         kind=kind,
         response="" if kind == "cox" else lines[heads[0]].partition("|")[0].strip(),
-        subset=subset,
+        subset=_subset(command, above),
         robust=robust,
         covariance="robust" if robust == "robust" else "",
         clustered="adjusted for" in text,
@@ -165,6 +157,28 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         method=random.method if random else "",
         by=random.program if random else "",
     )
+
+
+def _refuse_others(above: str, place: str) -> None:
+    """OutputError for a fit that no output has, as the lines above its table say it."""
+    for pattern, why in _OTHERWISE.items():
+        if re.search(pattern, above, re.M):
+            raise OutputError(f"{place}: {why}")
+
+
+def _facts(above: str, text: str) -> dict[str, str]:
+    """Texts of what is said of the whole model: the last above its table, or the first of all."""
+    found = {
+        fact: re.findall(pattern, above, re.M)[-1:] or re.findall(pattern, text, re.M)[:1]
+        for fact, pattern in _FACTS.items()
+    }
+    return {fact: said[0] for fact, said in found.items() if said}
+
+
+def _subset(command: Command, above: str) -> str:
+    """Whom it is of, by the command and the group of a prefix `by`."""
+    groups = re.findall(r"^\s*-> (\w+ = .+)$", above, re.M)[-1:]
+    return " and ".join([*([command.subset] if command.subset else []), *groups])
 
 
 def _kind(above: str, place: str) -> str:
