@@ -201,3 +201,19 @@ def test_statsmodels_pages_that_may_be_of_either_are_refused(tmp_path):
     effects = smf.logit(FORMULA, people()).fit(disp=0).get_margeff()
     with pytest.raises(OutputError, match="do not say whether dummy=True"):
         read(tmp_path, str(effects.summary()))
+
+
+def test_each_margins_of_a_session_are_found(tmp_path):
+    at_20 = STATA.replace(". margins, dydx(*)", ". margins, dydx(age) at(age=20)").replace(
+        "dy/dx wrt", "At: age = 20\n"
+    )
+    text = f". logit ill age i.sex i.occ\n\n{STATA}\n. margins occ\n{PREDICTIVE}"
+    assert read(tmp_path, text, name="log.log", predictions=["occ", "*"])[0].predictions
+    entry, numbers, _ = read(tmp_path, text, name="log.log", dydx=["age", "sex", "occ"])
+    assert entry.dydx == ("age", "sex", "occ") and numbers["dy/dx: occ = 3: standard error"] == 0.029709
+    for values, asked in (("log.log#1", "dydx"), ("log.log#2", "predictions")):
+        (tmp_path / "log.log").write_text(text)
+        found = resolve(MarginsEntry(kind="margins", formula=FORMULA, values=values), CODEBOOK, 1, tmp_path)[0]
+        assert getattr(found, asked)
+    with pytest.raises(OutputError, match=r"2 tables of such margins; say which .*1: margins, dydx\(\*\); 2: margins"):
+        read(tmp_path, text + at_20, name="log.log", dydx=["age"])

@@ -159,3 +159,14 @@ def test_errors_by_other_than_the_design_are_refused(file, change, says):
     entry = {"kind": "ols", "formula": "pressure ~ age + sex + region"} if "svyglm" in file else MEAN | {"by": "region"}
     with pytest.raises(OutputError, match=says):
         read(entry | {"design": DESIGN}, text)
+
+
+def test_each_mean_of_a_session_is_found():
+    text = (PRINTED / "stata_svy_mean.log").read_text()
+    other = text.replace("pressure", "visits").replace("129.8519", "229.8519")
+    entry = MEAN | {"by": "region"}
+    alone = read(entry, "stata_svy_mean.log")
+    for session in (f". svyset p\n\n{text}\n{other}", f"{other}\n{text}\n. tabulate region\n\n east | 1 2\n"):
+        assert read(entry, session).values == alone.values
+    with pytest.raises(OutputError, match="no tables of age and region"):
+        read(entry | {"value": "age"}, f"{other}\n{text}")

@@ -31,7 +31,7 @@ def entries_of_cross_table(
     `number`: which table of an output of several, from 1. What is left out is told to the log.
     """
     makers: dict[type[Entry], Callable[..., tuple[list[Entry], tuple[str, ...]]]] = {
-        FrequenciesEntry: _counts,
+        FrequenciesEntry: counts,
         MagnitudesEntry: magnitudes,
         QuantilesEntry: quantiles,
         ModeEntry: modes,
@@ -47,8 +47,8 @@ def entries_of_cross_table(
     value = entry.value if isinstance(entry, MagnitudesEntry) else ""
     grid = tidied(plain_table(grid, by, show, number, place, called), by, show == "counts", value, codebook, place)
     table = lay_out(grid, [*codebook.names, *called], None, place)
-    counts = ("", "count") if show == "counts" else ("count",)
-    arranged = arrange(table, by, codebook, source.signs, place, counts, _spread(entry, codebook))
+    of_people = ("", "count") if show == "counts" else ("count",)
+    arranged = arrange(table, by, codebook, source.signs, place, of_people, _spread(entry, codebook))
     found, notes = maker(arranged, entry, codebook, place)
     left = f"columns {', '.join(table.left)} are left out: they are no statistics of such a table"
     for note in (
@@ -69,9 +69,10 @@ def _spread(entry: Entry, codebook: Codebook) -> tuple[float, float] | None:
     return (min(values), max(values)) if values else None
 
 
-def _counts(
+def counts(
     arranged: Arranged, entry: FrequenciesEntry, codebook: Codebook, place: str
 ) -> tuple[list[Entry], tuple[str, ...]]:
+    """The entry with the counts or shares of a table, its margins, and notes on what was left out."""
     texts = dict(arranged.texts.get("", arranged.texts.get("count", {})))
     shares = entry.show != "counts"
     numbers = {

@@ -48,6 +48,14 @@ def entries_of_shape(source: Source, entry: ShapeEntry, codebook: Codebook, plac
         if by
         else of_all(table, source.signs, place, _COUNTS)
     )
+    return entries_of_numbers(arranged, heads, entry, codebook, place)
+
+
+def entries_of_numbers(
+    arranged: Arranged, heads: Mapping[str, str], entry: ShapeEntry, codebook: Codebook, place: str
+) -> list[Entry]:
+    """The entry with the numbers of cells, then one for their totals; `heads`: what stands above each statistic."""
+    by = arranged.by
     numbers = {
         name: {key: number_of(text, arranged, words(by, key), place, name in _COUNTS) for key, text in texts.items()}
         for name, texts in arranged.texts.items()
@@ -188,7 +196,9 @@ def _filled(made: ShapeEntry, arranged: Arranged, numbers: _Numbers, codebook: C
                 count = statistic == "count"
                 base = one.protection.round_to
                 values[label] = (
-                    given_count(number, True, 0, 1.0, base) if count else as_given(number, int(built.decimals[at]))
+                    given_count(number, True, 0, 1.0, base)
+                    if count
+                    else as_given(number, int(built.decimals[at]), own=arranged.own)
                 )
             elif key is None:
                 values[label] = 0.0 if statistic == "count" else "undefined"

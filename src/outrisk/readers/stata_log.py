@@ -10,6 +10,7 @@ from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.printed_fixed_effects import of_stata
 from outrisk.readers.printed_mixed import of_stata as of_mixed
 from outrisk.readers.source import Source
+from outrisk.readers.stata_session import Command, commands_of
 from outrisk.readers.survey_designs import design_in
 
 _RULE = re.compile(r"^-{5,}\+-{10,}\s*$")
@@ -49,9 +50,17 @@ _UNREAD = {  # what a log says of a model and no output has, by a pattern
     "deviance and Pearson's chi-squared": r"\(1/df\) Pearson",
     "the time at risk": r"Time at risk\s*=",
 }
-_IF = (  # of the command, where the log has it, whom it is of
-    r"^\s*\. (?:\w+(?:,[^:\n]*)?: *)?(?:reg\w*|areg|xtreg|logi\w+|o?probit|poisson|[mno]\w*logit|nbreg|stcox)\b"
-    r"[^\n]*?\bif\b([^,\n]+)"
+_OTHERWISE = {  # what a log says above its table of a fit that no output has, by a pattern
+    r"^\s*Multiple-imputation est": "it combines imputations, which no output does; fit complete records",
+    r"^\s*\(\s*1\)\s+\S.* = \S+\s*$": "it is fitted under constraints, which no output has; fit it without",
+    r"\bPenalized log likelihood": "its likelihood is penalised, which no output has; fit it by logit",
+}
+_PARTS = (  # of a row, by the heads of its columns
+    (r"std\. err\.", "standard_errors"),
+    (r"(?<!\S)[tz](?!\S)", "statistic"),
+    (r"P>\|[tz]\|", "p_values"),
+    (r"(?<!\S)Beta(?!\S)", "beta"),
+    (r"\[\d+(?:\.\d+)?% conf\. interval\]", "limits"),
 )
 
 
@@ -70,8 +79,11 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     assert head is not None
     ratios = head[1].casefold() in _RATIOS
     level = re.search(r"\[(\d+(?:\.\d+)?)% conf", lines[heads[0]], re.I)
+    columns = _columns(lines[heads[0]])
     rows, bases = list[tuple[str, dict[str, str]]](), list[str]()
-    kind = _kind("\n".join(lines[: heads[0]]), source.name)
+    above = "\n".join(lines[: heads[0]])
+    kind = _kind(above, source.name)
+    _refuse_others(above, source.name)
     outcomes, base = list[str](), ""
     for outcome, name, cells in _rows_of_log(lines[heads[0] + 1 :], kind == "mnlogit"):
         if " ".join(cells) == "(base outcome)":
@@ -82,17 +94,19 @@ def read(source: Source, model: int | None = None) -> Coefficients:
             continue
         if name == "/lnalpha" and kind in ("negbin", ""):  # alpha itself stands below it
             continue
-        rows.append((name, _parts(name, cells)))
+        rows.append((name, _parts(name, cells, columns, source.name)))
         outcomes += [outcome] if kind == "mnlogit" else []
     text = "\n".join(lines)
     absorbed, random = of_stata(text, source.name), of_mixed(text, source.name)
-    single = {}
-    for fact, pattern in _FACTS.items():
-        found = re.findall(pattern, text, re.M)
-        if found:
-            single[fact] = found[-1]
+    single = _facts(above, text)
     robust = _errors(lines, heads[0])
-    weighted = bool(re.search(r"\(sum of wgt is|Population size\s*=", text))
+    command = next((each for each in reversed(commands_of(above)) if each.said), Command("", ()))
+    weighted = bool(command.weight or re.search(r"\(sum of wgt is|Population size\s*=", text))
+    if command.weight.startswith("f") and kind == "ols":
+        raise OutputError(
+            f"{source.name}: it has frequency weights ({command.weight}), of which no linear regression is known; "
+            "expand the records"
+        )
     offset = re.search(r"^\s*(\S+)\s*\|\s+(?:1\s+)?\((?:exposure|offset)\)", text, re.M)
     if offset:
         raise OutputError(
@@ -106,7 +120,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     if absorbed:
         kind, single, unread = "ols", single | absorbed.single, [*unread, *absorbed.unread]
         unread = [each for each in unread if each != "the F test, which is robust"]
-    called = re.findall(_IF, "\n".join(lines[: heads[0]]), re.M)
+    weight = re.fullmatch(r"\w+=(\w+)", command.weight)
     if random:
         kind, unread = "mixed", [*unread, *random.unread]
         single = {part: number for part, number in single.items() if part == "n"} | random.single
@@ -121,13 +135,14 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         level=float(level[1]) / 100 if level else 0.95,
         kind=kind,
         response="" if kind == "cox" else lines[heads[0]].partition("|")[0].strip(),
-        subset=called[-1].strip() if called else "",
+        subset=_subset(command, above),
         robust=robust,
         covariance="robust" if robust == "robust" else "",
         clustered="adjusted for" in text,
         cluster=clusters[0] if len(clusters) == 1 else "",
         ordered=any(name.startswith("/cut") for name, _ in rows),
         weighted=weighted,
+        weight=weight[1] if weight else "",
         survey=design_in(text, source.name),
         outcomes=tuple(outcomes),
         base=base,
@@ -142,6 +157,28 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         method=random.method if random else "",
         by=random.program if random else "",
     )
+
+
+def _refuse_others(above: str, place: str) -> None:
+    """OutputError for a fit that no output has, as the lines above its table say it."""
+    for pattern, why in _OTHERWISE.items():
+        if re.search(pattern, above, re.M):
+            raise OutputError(f"{place}: {why}")
+
+
+def _facts(above: str, text: str) -> dict[str, str]:
+    """Texts of what is said of the whole model: the last above its table, or the first of all."""
+    found = {
+        fact: re.findall(pattern, above, re.M)[-1:] or re.findall(pattern, text, re.M)[:1]
+        for fact, pattern in _FACTS.items()
+    }
+    return {fact: said[0] for fact, said in found.items() if said}
+
+
+def _subset(command: Command, above: str) -> str:
+    """Whom it is of, by the command and the group of a prefix `by`."""
+    groups = re.findall(r"^\s*-> (\w+ = .+)$", above, re.M)[-1:]
+    return " and ".join([*([command.subset] if command.subset else []), *groups])
 
 
 def _kind(above: str, place: str) -> str:
@@ -182,16 +219,30 @@ def _of_glm(above: str, place: str) -> str:
     return _GLM[family, link]
 
 
-def _parts(name: str, cells: Sequence[str]) -> dict[str, str]:
+def _columns(head: str) -> tuple[str, ...]:
+    """The parts of a row, in the order of the heads of its columns."""
+    right = head.partition("|")[2]
+    found = [(each.start(), part) for pattern, part in _PARTS if (each := re.search(pattern, right, re.I))]
+    parts = [part for _, part in sorted(found)]
+    ends = [end for part in parts for end in (("lower", "upper") if part == "limits" else (part,))]
+    return ("coefficients", *ends)
+
+
+def _parts(name: str, cells: Sequence[str], columns: Sequence[str], place: str) -> dict[str, str]:
     """Texts by part of a row; thresholds and a dispersion have neither statistic nor p-value, and the limits of a
-    dispersion lie about its logarithm.
+    dispersion lie about its logarithm. OutputError for a row with other cells than its head.
     """
-    parts: tuple[str, ...] = ("coefficients", "standard_errors", "statistic", "p_values", "lower", "upper")
+    parts = tuple(columns)
     if len(cells) == 4 and name.startswith("/"):
         parts = ("coefficients", "standard_errors", "lower", "upper")
     elif len(cells) == 4 and name == "alpha":
         parts = ("coefficients", "standard_errors")
-    return {part: cell for part, cell in zip(parts, cells, strict=False) if part != "statistic"}
+    elif len(cells) != len(parts):
+        raise OutputError(
+            f"{place}: the row of {name} has {len(cells)} numbers, {' '.join(cells)[:60]!r}, and its head says "
+            f"{len(parts)}; give it as Stata prints it"
+        )
+    return {part: cell for part, cell in zip(parts, cells, strict=False) if part not in ("statistic", "beta")}
 
 
 def _errors(lines: Sequence[str], head: int) -> str:

@@ -11,6 +11,7 @@ from outrisk.errors import OutputError
 from outrisk.outputs.smooth.survival import SurvivalEntry
 from outrisk.readers.printed_number import Printed, as_given, decimals_of, is_withheld, read_printed
 from outrisk.readers.source import Source
+from outrisk.readers.stata_curves import curves_of_stata
 from outrisk.readers.survfit import Row, of_survival, printed_curves
 from outrisk.readers.term_names import levels_of
 
@@ -41,7 +42,7 @@ def entry_of_survival_table(source: Source, entry: SurvivalEntry, codebook: Code
     Curves by group have a column of each variable, or one of strata (`sex=f, arm=2`) as R writes it. A time that a
     group has no row for is withheld there; a group without any row has nobody.
     """
-    grid = printed_curves(source) or source.grid
+    grid = printed_curves(source) or curves_of_stata(source, entry, place) or source.grid
     header = [cell.casefold() for cell in grid[0]]
     time = next((at for at, cell in enumerate(header) if cell in _TIME or cell == entry.time.casefold()), None)
     columns = {_COLUMNS[cell]: at for at, cell in reversed(list(enumerate(header))) if cell in _COLUMNS}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,12 +20,14 @@ from outrisk.outputs.base import Entry
 from outrisk.outputs.given import LABEL_COLUMNS, read_file_of_values
 from outrisk.outputs.regression.margins_entry import MarginsEntry
 from outrisk.outputs.regression.regression_entry import FormulaEntry
+from outrisk.outputs.smooth.correlations import CorrelationsEntry
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTestEntry
 from outrisk.outputs.smooth.proportions import ProportionsEntry
 from outrisk.outputs.smooth.shape import ShapeEntry
 from outrisk.outputs.smooth.survival import SurvivalEntry
 from outrisk.outputs.tables.frequencies import FrequenciesEntry
 from outrisk.outputs.tables.magnitudes import MagnitudesEntry
+from outrisk.outputs.tables.mode import ModeEntry
 from outrisk.outputs.tables.rates import RatesEntry
 from outrisk.outputs.tables.table_one import TableOneEntry
 from outrisk.readers import (
@@ -48,6 +51,13 @@ from outrisk.readers.rates_table import entries_of_rates
 from outrisk.readers.rows_of_shape import is_of_shape
 from outrisk.readers.shape_table import entries_of_shape
 from outrisk.readers.source import Source, one_sheet, read_source_of_values
+from outrisk.readers.stata_choice import DescribedEntry
+from outrisk.readers.stata_entries import entries_of_log, is_log
+from outrisk.readers.stata_list import listed
+from outrisk.readers.stata_matrices import entry_of_matrix, is_matrix
+from outrisk.readers.stata_models import margins_in, regression_in, survey_in
+from outrisk.readers.stata_proportions import has_proportions, table_of_log
+from outrisk.readers.stata_session import text_of_log
 from outrisk.readers.survey_table import entries_of_survey
 from outrisk.readers.survival_table import entry_of_survival_table
 from outrisk.readers.term_names import read_term
@@ -133,6 +143,7 @@ def _resolved(entry: Entry, codebook: Codebook, position: int, folder: Path, pla
             return [_of_mapping(entry, cells, codebook, place)]
         return [entry]
     if isinstance(entry, FormulaEntry):
+        source = regression_in(source, entry, codebook, place, model)
         return [entry_of_coefficients(read_coefficients(source, model, place), entry, codebook, place)]
     return entries_of_table(source, entry, codebook, place, model)
 
@@ -142,13 +153,18 @@ def source_of(values: str, folder: Path, place: str, percent: bool = False) -> t
     sheet as they are shown, rather than as shares.
     """
     if "\n" in values:
-        return Source(f"{place} the pasted text", values), None
+        return Source(f"{place} the pasted text", text_of_log(values)), None
     name, _, model = values.rpartition("#")
     if name and model.isdigit() and not (folder / values).is_file():
-        source = read_source_of_values(folder / name)
+        source = _without_markup(read_source_of_values(folder / name))
         return (one_sheet(source, int(model), place, percent), None) if source.sheets else (source, int(model))
-    source = read_source_of_values(folder / values)
+    source = _without_markup(read_source_of_values(folder / values))
     return one_sheet(source, None, place, percent) if source.sheets else with_head(folder / values, source), None
+
+
+def _without_markup(source: Source) -> Source:
+    """A log of Stata as plain text, with decimal points."""
+    return source if source.sheets else replace(source, text=text_of_log(source.text))
 
 
 def with_head(path: Path, source: Source) -> Source:
@@ -238,11 +254,19 @@ def entries_of_table(
     if isinstance(entry, RatesEntry):
         return entries_of_rates(source, entry, codebook, place, number)
     if isinstance(entry, MagnitudesEntry | ProportionsEntry) and entry.design is not None:
-        return entries_of_survey(source, entry, codebook, place)
+        return entries_of_survey(survey_in(source, entry, place, number), entry, codebook, place)
     if isinstance(entry, ProportionsEntry):
+        if has_proportions(source):
+            source, entry = table_of_log(source, entry, codebook, place, number)
         return entries_of_proportions(source, entry, codebook, place)
     if isinstance(entry, MarginsEntry):
-        return [entries_of_margins(source, entry, codebook, place)]
+        return [entries_of_margins(margins_in(source, entry, place, number), entry, codebook, place)]
+    if isinstance(entry, CorrelationsEntry) and is_matrix(source):
+        return [entry_of_matrix(source, entry, codebook, place, number)]
+    if isinstance(entry, DescribedEntry) and is_log(source):
+        return entries_of_log(source, entry, codebook, place, number)
+    if isinstance(entry, DescribedEntry | ModeEntry) and (rows := listed(source, number, place)) is not None:
+        source, number = rows, None
     if isinstance(entry, ShapeEntry):
         return entries_of_shape(source, entry, codebook, place)
     return entries_of_cross_table(source, entry, codebook, place, number)

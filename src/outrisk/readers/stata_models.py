@@ -1,0 +1,140 @@
+"""Which of the regressions, or margins, of a Stata session an output is of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from outrisk.codebook import Codebook
+from outrisk.errors import OutputError
+from outrisk.grammar import named_in
+from outrisk.outputs.regression.margins_entry import MarginsEntry
+from outrisk.outputs.regression.regression_entry import FormulaEntry
+from outrisk.outputs.smooth.proportions import ProportionsEntry
+from outrisk.outputs.tables.magnitudes import MagnitudesEntry
+from outrisk.readers import stata_log
+from outrisk.readers.remarks import remark
+from outrisk.readers.source import Source
+from outrisk.readers.stata_session import Command, chosen_before, commands_of
+from outrisk.readers.term_names import is_short_for, read_term
+
+_OF_MARGINS = re.compile(r"\|.*(?:dy/dx|Margin)\s+(?:std\. err\.|Std\. Err\.)", re.I)
+_AFTER = ("lincom", "nlcom", "contrast", "pwcompare", "test", "margins", "estat")
+
+
+def regression_in(source: Source, entry: FormulaEntry, codebook: Codebook, place: str, number: int | None) -> Source:
+    """The part of a log that has the regression of an output; the source itself where it is no log of several commands.
+
+    `number`: which regression of the log, from 1. OutputError where none, or several, are of the output.
+    """
+    if not stata_log.recognises(source):
+        return source
+    commands = commands_of(source.text)
+    tables = [each for each in commands if _has_coefficients(each)]
+    if number is not None and not 1 <= number <= len(tables):
+        raise OutputError(f"{place}: it has {len(tables)} regressions, and no regression {number} ({_listed(tables)})")
+    if number is not None:
+        return _part(source, tables[number - 1], commands, entry, place)
+    if len(tables) == 1:
+        return _part(source, tables[0], commands, entry, place)
+    fitting = [each for each in tables if _fits(replace(source, text=each.text), entry, codebook)]
+    if len({each.text for each in fitting}) != 1:
+        what = f"{len(fitting)} that may be" if fitting else "none that is"
+        raise OutputError(
+            f"{place}: it has {len(tables)} regressions, {what} the output's; say which behind the file's name, as in "
+            f"'...#2', or paste it alone ({_listed(tables)})"
+        )
+    return _part(source, fitting[0], commands, entry, place)
+
+
+def margins_in(source: Source, entry: MarginsEntry, place: str, number: int | None) -> Source:
+    """The part of a log that has the margins of an output; the source itself where it has no commands."""
+    commands = commands_of(source.text)
+    tables = [each for each in commands if any(_OF_MARGINS.search(line) for line in each.lines)]
+    if len(commands) < 2 or not tables:
+        return source
+    if number is not None and not 1 <= number <= len(tables):
+        raise OutputError(f"{place}: it has {len(tables)} tables of margins, and no table {number} ({_listed(tables)})")
+    fitting = tables[number - 1 : number] if number is not None else [each for each in tables if _of_kind(each, entry)]
+    if len({each.text for each in fitting}) != 1:
+        raise OutputError(
+            f"{place}: it has {len(fitting) or 'no'} tables of such margins; say which behind the file's name, as in "
+            f"'...#2' ({_listed(tables)})"
+        )
+    return _part(source, fitting[0], commands, entry, place)
+
+
+def survey_in(source: Source, entry: MagnitudesEntry | ProportionsEntry, place: str, number: int | None) -> Source:
+    """The part of a log that has the means or proportions of a survey of an output; the source itself where it has no
+    commands.
+    """
+    commands = commands_of(source.text)
+    tables = [each for each in commands if re.search(r"^\s*Survey: (?:Mean|Proportion) est", each.text, re.M)]
+    if len(commands) < 2 or not tables:
+        return source
+    value, title = (entry.value, "Mean") if isinstance(entry, MagnitudesEntry) else (entry.event, "Proportion")
+    names = (value, *entry.by)
+    if number is not None and not 1 <= number <= len(tables):
+        raise OutputError(f"{place}: it has {len(tables)} tables of surveys, and no table {number} ({_listed(tables)})")
+    fitting = tables[number - 1 : number] if number is not None else [
+        each
+        for each in tables
+        if f"Survey: {title}" in each.text
+        and all(re.search(rf"(?<![\w~]){re.escape(name)}(?![\w~])", each.text) for name in names)
+        and (entry.by or not each.has("over"))
+    ]  # fmt: skip
+    if len({each.text for each in fitting}) != 1:
+        raise OutputError(
+            f"{place}: it has {len(fitting) or 'no'} tables of {' and '.join(names)}; say which behind the file's "
+            f"name, as in '...#2' ({_listed(tables)})"
+        )
+    return replace(source, text=fitting[0].text)
+
+
+def _of_kind(command: Command, entry: MarginsEntry) -> bool:
+    """Whether a command has effects or predictions, as the entry, and of its variables where its rows name them."""
+    effects = any("dy/dx" in line for line in command.lines)
+    if (entry.dydx and not effects) or (entry.predictions and effects):
+        return False
+    asked = [each for each in (*entry.dydx, *entry.predictions) if each != "*"]
+    return all(re.search(rf"(?<![\w~]){re.escape(each)}(?![\w~])", command.text) for each in asked)
+
+
+def _part(
+    source: Source, command: Command, commands: Sequence[Command], entry: FormulaEntry | MarginsEntry, place: str
+) -> Source:
+    above = chosen_before(commands, command)
+    if above and not entry.where:
+        remark(place, f"above the table the log has `{above[-1][:80]}`: the data are taken to be those of the table")
+    return replace(source, text=command.text)
+
+
+def _has_coefficients(command: Command) -> bool:
+    return command.name not in _AFTER and stata_log.recognises(Source("", "\n".join(command.lines)))
+
+
+def _listed(tables: Sequence[Command]) -> str:
+    said = [each.said.splitlines()[0][:50] if each.said else "without its command" for each in tables[:20]]
+    return "; ".join(f"{at}: {each}" for at, each in enumerate(said, 1))
+
+
+def _fits(source: Source, entry: FormulaEntry, codebook: Codebook) -> bool:
+    """Whether a regression may be that of an entry: its kind, its response and the variables of its terms."""
+    try:
+        table = stata_log.read(source)
+        names = {name for row, _ in table.rows for name, _ in _term(row, codebook)}
+    except OutputError:
+        return False
+    if table.kind and table.kind != entry.kind:
+        return False
+    left, _, right = entry.formula.partition("~")
+    response = (left or entry.response).strip().strip("`")
+    if table.response and response and table.response != response and not is_short_for(table.response, response):
+        return False
+    asked = (entry.formula and right.strip()) or " ".join(entry.terms)
+    return not asked or bool(entry.keep) or names == set(named_in(asked, codebook.names))
+
+
+def _term(row: str, codebook: Codebook) -> tuple[tuple[str, str], ...]:
+    return () if row.startswith(("/", "alpha", "var(", "sd(")) else read_term(row, codebook, codebook.names, "")
