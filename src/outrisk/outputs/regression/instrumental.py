@@ -133,8 +133,10 @@ class Instrumental(ByCoefficient):
         found = self._linear(f"{self.formula} + {' + '.join(terms)}")
         lacks = [name for name in self._structural.columns if name not in found.columns]
         if lacks or constant != (CONSTANT in found.columns):
-            raise self._error(f"instruments: beside {self.instruments!r} the formula {self.formula!r} has other columns "
-                              f"(without {', '.join(lacks)}); write C(...) terms with a constant")  # fmt: skip
+            raise self._error(
+                f"instruments: beside {self.instruments!r} the formula {self.formula!r} has other columns, without "
+                f"{', '.join(lacks) or CONSTANT}; write C(...) terms with a constant"
+            )
         return found
 
     def _linear(self, formula: str) -> Regression:
@@ -226,8 +228,8 @@ class Instrumental(ByCoefficient):
         exogenous = np.setdiff1d(x, endogenous)
         if len(z) - len(exogenous) < len(endogenous):
             raise self._error(
-                f"instruments: {len(z) - len(exogenous)} columns beside those of the formula for {len(endogenous)} that "
-                "are endogenous; as many are needed at least"
+                f"instruments: {len(z) - len(exogenous)} columns beside those of the formula for {len(endogenous)} "
+                "endogenous ones; as many are needed at least"
             )
         tested = np.array([place for place, name in enumerate(self.columns) if name != CONSTANT], dtype=np.intp)
         return Roles(x, z, exogenous, endogenous, tested)
@@ -268,8 +270,8 @@ class Instrumental(ByCoefficient):
         return self.together.sample(data)
 
     def refit(self, data: Microdata, start: Array | None = None) -> Array:
-        """Published numbers (k,); NaN where one is undefined. OutputError where columns or instruments are collinear, or
-        the instruments do not tell the endogenous columns apart.
+        """Published numbers (k,); NaN where one is undefined. OutputError where columns or instruments are collinear,
+        or the instruments do not tell the endogenous columns apart.
         """
         sample, _ = self.sample(data)
         fit = fit_two_stage(sample, self.roles, self.covariance_meant, self.by_n, self._structural.has_constant)

@@ -115,7 +115,7 @@ def _hausman(x: Array, y: Array, fitted: Array) -> float:
     if n <= K + e or collinear(both):
         return np.nan
     own = _rss(both, y)
-    return (_rss(x, y) - own) / e / np.float64(own / (n - K - e))
+    return float((_rss(x, y) - own) / e / np.float64(own / (n - K - e)))
 
 
 def _sargan(z: Array, residual: Array, roles: Roles) -> float:

@@ -1,8 +1,9 @@
 """From totals of a regression with instrumental variables to its published numbers.
 
-The totals are those of a linear model of the response less x'b* on all columns w, regressors and instruments: W'r, W'W
-and r'r. With M = W'W, Pi = (Z'Z)^-1 Z'X the first stages and N = X'Z Pi, two-stage least squares has b = b* + N^-1 Pi'Z'r
-(Theil 1953; Basmann 1957), so that all is exact in the totals, but for robust errors, whose meat is that at b*.
+The totals are those of a linear model of the response less x'b* on all columns w, regressors and instruments: W'r,
+M = W'W and r'r. With Pi = (Z'Z)^-1 Z'X the first stages and N = X'Z Pi, two-stage least squares has
+b = b* + N^-1 Pi'Z'r (Theil 1953; Basmann 1957), so that all is exact in the totals, but for robust errors, whose meat is
+that at b*.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ Columns = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Roles:
-    """Where columns stand among all W: the regressors x (K,), the instruments z (L,) with the exogenous regressors among
-    them, the exogenous ones alone, and the endogenous. tested: which of the K coefficients F is of.
+    """Where columns stand among all W: the regressors x (K,), the instruments z (L,) and the exogenous regressors that
+    are among both, and the endogenous. tested: which of the K coefficients F is of.
     """
 
     x: Columns
@@ -49,8 +50,8 @@ class Roles:
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """Two-stage least squares at some totals. All over the W columns: X = the regressors' unit columns (W, K), Pi (W, K),
-    A the inverse of Z'Z (W, W), d the step (W,), a = A Z'u (W,) with u the residuals. N: the inverse of X'Z Pi (K, K).
+    """Two-stage least squares at some totals, over all W columns: X the regressors' unit columns (W, K), Pi (W, K), A the
+    inverse of Z'Z (W, W), d the step (W,), a = A Z'u (W,) with u the residuals. N: the inverse of X'Z Pi (K, K).
     """
 
     M: Array
@@ -108,7 +109,7 @@ class TwoStage:
         """
         step = self._step(totals)
         fit = self._summary(totals, step)
-        K, first = self._K, len(fit.first_stage_f)
+        K, first = self._many, len(fit.first_stage_f)
         n = max(float(np.nan_to_num(fit.n)), 4.0)
         groups = self.linear.sandwich.groups(totals) if self.linear.sandwich else None
         error = np.nan_to_num(fit.standard_errors, nan=1.0, posinf=1e12)
@@ -127,7 +128,7 @@ class TwoStage:
         return np.asarray((precision + precision.T) / 2.0 / np.outer(scale, scale))
 
     @property
-    def _K(self) -> int:
+    def _many(self) -> int:
         return len(self.roles.x)
 
     def _variances(self, fit: Summary, n: float) -> Iterator[float]:
@@ -165,7 +166,7 @@ class TwoStage:
         return _Step(M, g, X, Pi, A, N, d, A @ (g - M @ d), max(rss, 0.0))
 
     def _summary(self, totals: Array, step: _Step) -> Summary:
-        roles, linear, K = self.roles, self.linear, self._K
+        roles, linear, K = self.roles, self.linear, self._many
         n, total = linear.get(totals, "records"), linear.total(totals)[0]
         rss, b = step.rss, linear.values[roles.x] + step.d[roles.x]
         left = n - K
@@ -208,18 +209,18 @@ class TwoStage:
         """What the spread of coefficients is multiplied by to their variance."""
         if self.linear.sandwich is None:
             return float(variance)
-        return self.covariance.factor(n, self._groups(totals), self._K)[0]
+        return self.covariance.factor(n, self._groups(totals), self._many)[0]
 
     def _spread(self, totals: Array, step: _Step, t: Array) -> Array:
         """The variance of combinations t (J, K) of the coefficients, but for its scale, (J,)."""
         if self.linear.sandwich is None:
-            return np.einsum("jk,kl,jl->j", t, step.N, t)
+            return np.asarray(np.einsum("jk,kl,jl->j", t, step.N, t))
         along = step.Pi @ step.N @ t.T
         return np.asarray(np.einsum("wj,wv,vj->j", along, self.linear.sandwich.meat(totals), along))
 
     def _direction(self, totals: Array, step: _Step, b: Array, variance: float, n: float) -> Array:
         """V^-1 b of the tested coefficients, 0 for the others, (K,)."""
-        found, tested = np.zeros(self._K), self.roles.tested
+        found, tested = np.zeros(self._many), self.roles.tested
         if not len(tested):
             return found
         half = step.N if self.linear.sandwich is None else step.N @ step.Pi.T
@@ -241,7 +242,7 @@ class TwoStage:
         ]
 
     def _first_stages(self, step: _Step) -> Iterator[tuple[Array, Array]]:
-        """What is left of each endogenous column by the exogenous alone and by all instruments, as combinations (W,)."""
+        """What the exogenous alone, and all instruments, leave of each endogenous column, as combinations (W,)."""
         some = self.roles.exogenous
         inverse = inverse_of(step.M[np.ix_(some, some)], self.linear.largest[some]) if len(some) else None
         for at in self.roles.endogenous.tolist():
@@ -260,13 +261,13 @@ class TwoStage:
         plain[x] = inverse_of(step.M[np.ix_(x, x)], self.linear.largest[x]) @ step.g[x]
         basis = np.hstack([step.X, step.Pi[:, endogenous]])
         of_all = invert(np.asarray(basis.T @ step.M @ basis), None, _RIDGE) @ (basis.T @ step.g)
-        added = np.zeros(self._K)
-        added[endogenous] = of_all[self._K :]
+        added = np.zeros(self._many)
+        added[endogenous] = of_all[self._many :]
         return plain, basis @ of_all, added
 
     def _slopes(self, totals: Array, step: _Step, fit: Summary) -> Summary:
         """Derivatives of the summary in all totals."""
-        linear, K, m = self.linear, self._K, len(totals)
+        linear, K, m = self.linear, self._many, len(totals)
         n, of_n = linear.get(totals, "records"), linear.unit("records", m)
         total, of_total = linear.total(totals)
         rss = np.float64(step.rss)
@@ -276,7 +277,7 @@ class TwoStage:
         left = n - K
         divisor = n if self.by_n else left
         variance, of_variance = rss / divisor, of_rss / divisor - rss / divisor**2 * of_n
-        scale, of_scale = variance, of_variance
+        scale, of_scale = float(variance), of_variance
         if linear.sandwich is not None:
             scale, change = self.covariance.factor(n, self._groups(totals), K)
             of_scale = change * of_n
@@ -323,7 +324,7 @@ class TwoStage:
         fitted = np.outer(-2.0 * step.A @ (step.g - step.M @ more), (step.X - step.Pi) @ added)
         of_whole = self._row(_Change(np.outer(plain, plain), -2.0 * plain, 1.0), m)
         of_own = self._row(_Change(np.outer(more, more) + fitted, -2.0 * more, 1.0), m)
-        e, K, L = len(roles.endogenous), self._K, len(roles.z)
+        e, K, L = len(roles.endogenous), self._many, len(roles.z)
         hausman = _of_f((whole, of_whole), (own, of_own), (n - K - e, of_n), e)
         none = np.zeros(len(step.g))
         found = []
@@ -340,8 +341,8 @@ class TwoStage:
     def _of_spread(self, totals: Array, step: _Step, t: Array, m: int) -> Array:
         """Derivatives (m,) of the spread of a combination t (K,) of the coefficients.
 
-        With v = N t it is t'v, and its change -v' dN^-1 v with dN^-1 = X' dM Pi + Pi' dM X - Pi' dM Pi; with a meat S it
-        is h'S h, h = Pi v, which changes with Pi, by A dM (X - Pi), and with v.
+        With v = N t it is t'v, and its change -v' dN^-1 v with dN^-1 = X' dM Pi + Pi' dM X - Pi' dM Pi; with a meat S
+        it is h'S h, h = Pi v, which changes with Pi, by A dM (X - Pi), and with v.
         """
         sandwich, v = self.linear.sandwich, step.N @ t
         x, p = step.X @ v, step.Pi @ v
@@ -376,7 +377,7 @@ class TwoStage:
 
     def _as_slopes(self, rows: Array) -> Summary:
         """A summary of derivatives (v, m) of coefficients, standard errors, numbers of the whole and first stages."""
-        K = self._K
+        K = self._many
         named = dict(zip(_SINGLE, rows[2 * K :], strict=False))
         return Summary(rows[:K], rows[K : 2 * K], first_stage_f=rows[2 * K + len(_SINGLE) :], **named)
 
