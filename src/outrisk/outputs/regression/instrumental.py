@@ -80,7 +80,7 @@ class Instrumental(ByCoefficient):
     def _check_parts(self) -> None:
         """OutputError for parts of which programs differ, or which there are not."""
         parts = set(self.release.parts)
-        robust, by_n = bool(self.covariance_meant.estimator), self.by_n
+        robust = bool(self.covariance_meant.estimator)
         for part in _TESTS:
             if part in parts and robust:
                 raise self._error(f"release: {part} is known of errors by the model, not of robust ones; leave it out")
@@ -91,7 +91,7 @@ class Instrumental(ByCoefficient):
                               "them out")  # fmt: skip
         if {"f", "wald"} & parts and not len(self.roles.tested):
             raise self._error("release: f and wald are of terms, and there are none")
-        if self.weight and by_n and "residual_sd" in parts:
+        if self.weight and self.program in LARGE_SAMPLE and "residual_sd" in parts:
             raise self._error(
                 f"release: of weights, {self.program} prints a residual_sd in units that are not known; leave it out"
             )
@@ -265,7 +265,7 @@ class Instrumental(ByCoefficient):
         """The number of records; with weights, records of weight 0 are none of them."""
         return () if self.weight else record_counts(self.labels, "number of records", low, high)
 
-    def sample(self, data: Microdata) -> tuple[Sample, pd.DataFrame]:
+    def records(self, data: Microdata) -> tuple[Sample, pd.DataFrame]:
         """Response, all columns, weights and clusters of the records that count, and these records."""
         return self.together.sample(data)
 
@@ -273,7 +273,7 @@ class Instrumental(ByCoefficient):
         """Published numbers (k,); NaN where one is undefined. OutputError where columns or instruments are collinear,
         or the instruments do not tell the endogenous columns apart.
         """
-        sample, _ = self.sample(data)
+        sample, _ = self.records(data)
         fit = fit_two_stage(sample, self.roles, self.covariance_meant, self.by_n, self._structural.has_constant)
         if isinstance(fit, str):
             raise self._error(fit)

@@ -2,7 +2,7 @@
 
 The totals are those of a linear model of the response less x'b* on all columns w, regressors and instruments: W'r,
 M = W'W and r'r. With Pi = (Z'Z)^-1 Z'X the first stages and N = X'Z Pi, two-stage least squares has
-b = b* + N^-1 Pi'Z'r (Theil 1953; Basmann 1957), so that all is exact in the totals, but for robust errors, whose meat is
+b = b* + N^-1 Pi'Z'r (Theil 1953; Basmann 1957): all is exact in the totals but robust errors, whose meat is
 that at b*.
 """
 
@@ -50,8 +50,8 @@ class Roles:
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """Two-stage least squares at some totals, over all W columns: X the regressors' unit columns (W, K), Pi (W, K), A the
-    inverse of Z'Z (W, W), d the step (W,), a = A Z'u (W,) with u the residuals. N: the inverse of X'Z Pi (K, K).
+    """Two-stage least squares at some totals, over all W columns: X the regressors' unit columns (W, K), Pi (W, K), A
+    the inverse of Z'Z (W, W), d the step (W,), a = A Z'u (W,), u the residuals. N: the inverse of X'Z Pi (K, K).
     """
 
     M: Array
