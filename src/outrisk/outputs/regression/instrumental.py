@@ -24,8 +24,8 @@ from outrisk.outputs.regression.newton import Newton
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.release import INFERENCE, Number, Release
 from outrisk.outputs.regression.sandwich import OF_THE_MODEL, Covariance, Estimator
-from outrisk.outputs.regression.two_stage_fit import IV_PROGRAMS, LARGE_SAMPLE, IvProgram, fit_two_stage
-from outrisk.outputs.regression.two_stage_totals import Roles, TwoStage
+from outrisk.outputs.regression.two_stage_fit import IV_PROGRAMS, LARGE_SAMPLE, STATA, IvProgram, fit_two_stage
+from outrisk.outputs.regression.two_stage_totals import Roles, TwoStage, Way
 from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.counts import middle
 from outrisk.problem.released import ModelPart, Released
@@ -43,8 +43,9 @@ class Instrumental(ByCoefficient):
 
     `program` and `small` say what the residual variance is divided by and which distribution there is: n and the
     normal one (`ivregress`, `ivreg2`, `linearmodels`), or n - K and Student's t (these with `small`, and `ivreg` and
-    `statsmodels`). `covariance`: as of `Regression`; 'robust' is HC0 or CR0, with n - K below HC1 or CR1S. `weight`,
-    `keep`: as of `Regression`.
+    `statsmodels`), which with clusters has n - K degrees of freedom, of Stata's programs one less than clusters.
+    `covariance`: as of `Regression`; 'robust' is HC0 or CR0, with n - K below HC1 or CR1S. `weight`, `keep`: as of
+    `Regression`.
     OutputError for a formula or instruments that cannot be read, for fewer instruments than endogenous columns, and for
     what no program prints.
     """
@@ -100,6 +101,10 @@ class Instrumental(ByCoefficient):
     def by_n(self) -> bool:
         """Whether the residual variance is divided by n."""
         return self.program in LARGE_SAMPLE and not self.small
+
+    @property
+    def _way(self) -> Way:
+        return Way(self.by_n, self.program in STATA)
 
     @cached_property
     def covariance_meant(self) -> Covariance:
@@ -274,7 +279,7 @@ class Instrumental(ByCoefficient):
         or the instruments do not tell the endogenous columns apart.
         """
         sample, _ = self.records(data)
-        fit = fit_two_stage(sample, self.roles, self.covariance_meant, self.by_n, self._structural.has_constant)
+        fit = fit_two_stage(sample, self.roles, self.covariance_meant, self._way, self._structural.has_constant)
         if isinstance(fit, str):
             raise self._error(fit)
         return self.release.numbers(fit)
@@ -303,7 +308,7 @@ class Instrumental(ByCoefficient):
         linear = part.map
         assert isinstance(linear, Newton)
         linear = replace(linear, centred=self._structural.has_constant)
-        made = TwoStage(self.roles, linear, self.release, values, self.covariance_meant, self.by_n)
+        made = TwoStage(self.roles, linear, self.release, values, self.covariance_meant, self._way)
         errors, p_values = (self.release.places(name, K) for name in ("standard_errors", "p_values"))
         return (ModelPart(part.model, made, len(self.labels), errors, p_values),)
 

@@ -11,10 +11,11 @@ from outrisk.outputs.base import Array
 from outrisk.outputs.regression.fit import Sample
 from outrisk.outputs.regression.release import Summary
 from outrisk.outputs.regression.sandwich import Covariance, meat_of
-from outrisk.outputs.regression.two_stage_totals import Roles
+from outrisk.outputs.regression.two_stage_totals import Roles, Way
 
 IvProgram = Literal["ivreg", "statsmodels", "ivregress", "ivreg2", "linearmodels"]
 IV_PROGRAMS: tuple[IvProgram, ...] = get_args(IvProgram)
+STATA: tuple[IvProgram, ...] = ("ivregress", "ivreg2")  # whose t has as many degrees of freedom as clusters, less one
 LARGE_SAMPLE: tuple[IvProgram, ...] = ("ivregress", "ivreg2", "linearmodels")  # n below, and the normal distribution
 COLLINEAR = 1e-6  # least singular value of columns of size one that is told from 0
 
@@ -36,7 +37,7 @@ def projected(onto: Array, columns: Array) -> Array:
     return np.asarray(basis @ (basis.T @ columns))
 
 
-def fit_two_stage(sample: Sample, roles: Roles, covariance: Covariance, by_n: bool, centred: bool) -> Summary | str:
+def fit_two_stage(sample: Sample, roles: Roles, covariance: Covariance, way: Way, centred: bool) -> Summary | str:
     """What a fit says, the records' design having all columns; or in words why there is none."""
     root = np.sqrt(sample.counts)
     w, y = sample.design * root[:, None], sample.response * root
@@ -55,7 +56,7 @@ def fit_two_stage(sample: Sample, roles: Roles, covariance: Covariance, by_n: bo
     left = float(n - K) if n > K else np.nan
     inverse = np.linalg.inv((fitted / size).T @ (fitted / size)) / np.outer(size, size)
     groups = None
-    variance = rss / (n if by_n else left)
+    variance = rss / (n if way.by_n else left)
     V = inverse * variance
     if covariance.estimator:
         meat, groups = meat_of(fitted * residual[:, None], sample.clusters)  # times the weight: of each the root
@@ -66,7 +67,7 @@ def fit_two_stage(sample: Sample, roles: Roles, covariance: Covariance, by_n: bo
         return Summary(
             b,
             np.sqrt(np.diag(V)),
-            covariance.df(float(n), groups, K)[0],
+            covariance.df(float(n), groups if way.by_clusters else None, K)[0],
             float(n),
             np.nan,
             np.nan,

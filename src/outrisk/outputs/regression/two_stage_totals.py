@@ -48,6 +48,16 @@ class Roles:
         return len(self.z) - len(self.exogenous)
 
 
+@dataclass(frozen=True)
+class Way:
+    """How a program counts: by_n: the residual variance is divided by n, not by n - K. by_clusters: with clusters t has
+    one degree of freedom less than there are, not n - K.
+    """
+
+    by_n: bool
+    by_clusters: bool
+
+
 @dataclass(frozen=True, eq=False)
 class _Step:
     """Two-stage least squares at some totals, over all W columns: X the regressors' unit columns (W, K), Pi (W, K), A
@@ -77,7 +87,7 @@ class _Change:
 @dataclass(frozen=True, eq=False)
 class TwoStage:
     """The map of a regression with instruments. `linear`: that of the linear model of all columns, at b* and 0 for what
-    is no regressor, which says where totals are. by_n: whether the residual variance is divided by n, not by n - K.
+    is no regressor, which says where totals are.
     covariance: of the standard errors, and their distribution.
     """
 
@@ -86,7 +96,7 @@ class TwoStage:
     release: Release
     published: Array
     covariance: Covariance
-    by_n: bool
+    way: Way
 
     def numbers(self, totals: Array, information: Array) -> Array:
         """The published numbers (k,)."""
@@ -170,9 +180,9 @@ class TwoStage:
         n, total = linear.get(totals, "records"), linear.total(totals)[0]
         rss, b = step.rss, linear.values[roles.x] + step.d[roles.x]
         left = n - K
-        df, _ = self.covariance.df(n, self._groups(totals), K)
+        df, _ = self._df(totals, n)
         with np.errstate(all="ignore"):
-            variance = np.float64(rss) / (n if self.by_n else (left if left > 0 else np.nan))
+            variance = np.float64(rss) / (n if self.way.by_n else (left if left > 0 else np.nan))
             errors = np.sqrt(np.maximum(self._scale(totals, variance, n) * self._spread(totals, step, np.eye(K)), 0.0))
             r2 = 1.0 - np.float64(rss) / total if total > 0 else np.nan
             t = self._direction(totals, step, b, variance, n)
@@ -201,6 +211,10 @@ class TwoStage:
                 sargan=sargan,
                 first_stage_f=first if n > L else np.full(len(first), np.nan),
             )
+
+    def _df(self, totals: Array, n: float) -> tuple[float, float]:
+        """Degrees of freedom of p-values and limits, and their derivative in n."""
+        return self.covariance.df(n, self._groups(totals) if self.way.by_clusters else None, self._many)
 
     def _groups(self, totals: Array) -> float | None:
         return self.linear.sandwich.groups(totals) if self.linear.sandwich else None
@@ -275,7 +289,7 @@ class TwoStage:
         along = -2.0 * step.g + 2.0 * step.M @ step.d
         of_rss = self._row(_Change(np.outer(step.d, step.d), -2.0 * step.d, 1.0), m) + along[self.roles.x] @ of_b
         left = n - K
-        divisor = n if self.by_n else left
+        divisor = n if self.way.by_n else left
         variance, of_variance = rss / divisor, of_rss / divisor - rss / divisor**2 * of_n
         scale, of_scale = float(variance), of_variance
         if linear.sandwich is not None:
@@ -290,7 +304,7 @@ class TwoStage:
         t = self._direction(totals, step, fit.coefficients, variance, n)
         of_square = scale * self._of_spread(totals, step, t, m) + self._spread(totals, step, t[None])[0] * of_scale
         wald = 2.0 * t @ of_b - of_square
-        _, of_df = self.covariance.df(n, self._groups(totals), K)
+        _, of_df = self._df(totals, n)
         zero = np.zeros(m)
         hausman, first = self._of_tests(totals, step, m)
         return Summary(
