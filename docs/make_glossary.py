@@ -46,6 +46,7 @@ SHORT = {
     "HR": "hazard ratio: exp(b) of a Cox model",
     "HTML": "the format of web pages",
     "ID": "identifiability, a privacy metric",
+    "IV": "instrumental variables: what tells a regression of terms that its errors go with",
     "IRR": "incidence rate ratio: exp(b) of a regression of counts",
     "JSON": "a text format for programs",
     "MAE": "mean absolute error, of released numbers against their refit, in the units they are printed in",
@@ -95,6 +96,8 @@ SHORT = {
     "BIC": "Bayesian information criterion: like AIC, with the logarithm of the number of records for 2",
     "GLS": "generalised least squares",
     "ML": "maximum likelihood",
+    "GMM": "generalised method of moments, another estimator with instruments",
+    "LIML": "limited-information maximum likelihood, another estimator with instruments",
     "REML": "restricted (residual) maximum likelihood, of variances",
 }  # fmt: skip
 
