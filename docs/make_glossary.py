@@ -29,6 +29,7 @@ WORDS = {
 SHORT = {
     "ACRO": "Automatic Checking of Research Outputs, a package that checks researchers' outputs by rules",
     "ACM": "Association for Computing Machinery, in a source",
+    "AER": "Applied Econometrics with R, a package of it",
     "AIC": "Akaike's information criterion: twice the number of coefficients less twice the log-likelihood",
     "API": "application programming interface: the functions for Python",
     "AUC": "area under the curve of hits against false alarms; 0.5 is chance",

@@ -168,6 +168,22 @@ def test_totals_have_the_numbers_of_the_refit_and_derivatives_those_of_differenc
     assert (np.linalg.eigvalsh(part.map.precision(totals, none)) > 0.0).all()
 
 
+@pytest.mark.parametrize("same", [{"z": 3}, {"x2": 9}, {"y": 0}, {"z": 3, "x2": 9, "x1": 30, "y": 0}], ids=str)
+@pytest.mark.parametrize("covariance", [Covariance(), Covariance("robust"), Covariance("", "g")], ids=str)
+def test_a_search_has_a_map_of_data_that_have_no_such_fit(same, covariance):
+    parts = (*PARTS, "confidence_limits", "wald", *(() if covariance.estimator or covariance.cluster else TESTS[:2]))
+    output = output_of(made(), "y ~ x1 + x2", "x2", "z", parts=parts, covariance=covariance)
+    (part,) = output.parts(output.refit(from_frame(made(), output.codebook)))
+    few = {name: made()[name][made()[name] >= value].min() for name, value in same.items()}
+    for frame in (made().assign(**few), made().assign(**few)[:2]):
+        seen = records_of_model(part.model, from_frame(frame, output.codebook).codes)
+        totals = seen.totals(np.ones(len(frame)))
+        with np.errstate(all="ignore"):
+            assert len(part.map.numbers(totals, None)) == len(output.labels)
+            assert np.isfinite(part.map.jacobian(totals, None)).all()
+            assert np.isfinite(part.map.precision(totals, None)).all()
+
+
 def test_a_record_with_a_missing_value_is_left_out():
     frame = made().astype({"z": float})
     frame.loc[frame.index % 10 == 0, "z"] = np.nan

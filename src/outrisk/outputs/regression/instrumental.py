@@ -117,7 +117,7 @@ class Instrumental(ByCoefficient):
         estimator: Estimator = given.estimator
         if estimator == "robust" or (given.cluster and not estimator):
             estimator = ("CR" if given.cluster else "HC") + ("0" if self.by_n else "1S" if given.cluster else "1")  # type: ignore[assignment]
-        if given and not released:
+        if (given.estimator or given.cluster) and not released:
             raise self._error(
                 "covariance and cluster go with standard errors, limits, p-values, f or wald, and none is released"
             )
