@@ -250,6 +250,19 @@ def test_formulas_with_instruments_in_them(formula, taken):
     assert tuple(split_instruments(formula, "here")) == taken
 
 
+@pytest.mark.parametrize(
+    ("formula", "says"),
+    [
+        ("y ~ x1 + x1:w + x2 | x1:w + z1 + z2", "x1:w is exogenous and has an endogenous variable in it"),
+        ("y ~ x1 + x2 | . - x2 + z1", "write the instruments out, without a dot"),
+        ("y ~ x1 | x1 + z1", "has no endogenous term"),
+    ],
+)
+def test_formulas_that_are_refused(formula, says):
+    with pytest.raises(OutputError, match=re.escape(says)):
+        split_instruments(formula, "here")
+
+
 def test_a_formula_with_instruments_reads_as_one_beside_them():
     codebook = infer_codebook(made())[0]
     (inside,) = InstrumentalEntry(kind="iv", formula="y ~ x1 + x2 | x1 + z").build(codebook, 1)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
+from outrisk.grammar import named_in
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, record_counts
 from outrisk.outputs.counts_first import CountsFirst
@@ -369,6 +370,12 @@ def split_instruments(formula: str, place: str) -> _Terms:
     if not endogenous:
         raise OutputError(
             f"{place}: formula {formula!r} has no endogenous term: all stand on the right of the bar as well"
+        )
+    inside_of = [each for each in terms if each not in endogenous and named_in(each, endogenous)]
+    if inside_of:
+        raise OutputError(
+            f"{place}: formula {formula!r}: {inside_of[0]} is exogenous and has an endogenous variable in it; make a "
+            "variable of it (data: derive)"
         )
     exogenous = {_plain(each) for each in terms}
     more = [each for each in behind_bar if _plain(each) not in exogenous and each not in ("0", "1")]
