@@ -771,6 +771,48 @@ def pupils(folder, n, schools, how):
     return problem_of(frame, entries)
 
 
+def schooling(folder, n, how):
+    """Wages of made people whose schooling follows what also moves their wages, and the distance to a college, the
+    quarter of birth and the region; a regression with these as instruments beside counts and means. how: by which
+    program, and what is released of it.
+    """
+    rng = np.random.default_rng(1)
+    hidden, far, quarter = rng.normal(size=n), rng.integers(0, 10, n), rng.integers(1, 5, n)
+    region = rng.choice(["north", "south", "west"], n, p=[0.5, 0.3, 0.2])
+    school = np.clip(np.round(13 - 0.25 * far + 0.2 * quarter + 1.5 * hidden + rng.normal(size=n)), 6, 20).astype(int)
+    exper = np.clip(np.round(rng.gamma(3.0, 5.0, n)), 0, 45).astype(int)
+    wage = 2 + 0.9 * school + 0.2 * exper + 1.0 * (region == "north") + 3.0 * hidden + 2.0 * rng.normal(size=n)
+    frame = pd.DataFrame(
+        {
+            "region": region,
+            "far": far,
+            "quarter": [f"q{each}" for each in quarter],
+            "area": [f"a{each:02d}" for each in rng.integers(0, 40, n)],
+            "school": school,
+            "exper": exper,
+            "wage": np.round(np.clip(wage, 3, 60)).astype(int),
+        }
+    )
+    entries = [
+        {"kind": "iv", "formula": "wage ~ school + exper + region", "endogenous": "school",
+         "instruments": "far + quarter"} | how,
+        {"kind": "frequencies", "by": ["region", "quarter"]},
+        {"kind": "frequencies", "by": ["far", "region"]},
+        {"kind": "magnitudes", "value": "wage", "by": ["region"], "statistics": ["mean", "sd", "count"]},
+        {"kind": "magnitudes", "value": "school", "by": ["far"], "statistics": ["mean", "sd"]},
+        {"kind": "ols", "formula": "wage ~ school + exper + region", "release": [*WITH_ERRORS, "r2", "n"]},
+    ]  # fmt: skip
+    return problem_of(frame, entries)
+
+
+OF_IV = [*WITH_ERRORS, "p_values", "n", "r2", "residual_sd"]
+BY_INSTRUMENTS = {
+    "as ivreg has them": {"release": [*OF_IV, "f", "first_stage_f", "wu_hausman", "sargan"]},
+    "as ivregress has them": {"program": "ivregress", "release": [*OF_IV, "wald", "confidence_limits"]},
+    "just identified": {"instruments": "far", "release": [*OF_IV, "first_stage_f"]},
+    "with robust errors": {"covariance": "robust", "release": OF_IV},
+    "by clusters": {"cluster": "area", "program": "ivregress", "release": OF_IV},
+}
 OF_MIXED = [*WITH_ERRORS, "p_values", "n", "residual_sd", "sigma_u", "rho", "levels"]
 AS_FITTED = {
     "REML": {"program": "lmerTest", "release": [*OF_MIXED, "log_likelihood", "aic", "bic"]},
@@ -939,6 +981,11 @@ RELEASES = {
             pupils, n=n, schools=schools, how=AS_FITTED["REML"] | {"formula": "score ~ hours + sex + size"}
         )
         for n, schools in ((300, 10), (8_000, 100))
+    },
+    **{
+        f"instrumental variables of {n:,} {name}": partial(schooling, n=n, how=how)
+        for n in (300, 1_500, 8_000, 200_000)
+        for name, how in BY_INSTRUMENTS.items()
     },
     "census 2,000": partial(census, n=2_000, entries=EVERYDAY),
     "census 3,000": partial(census, n=3_000, entries=EVERYDAY),

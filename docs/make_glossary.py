@@ -29,6 +29,7 @@ WORDS = {
 SHORT = {
     "ACRO": "Automatic Checking of Research Outputs, a package that checks researchers' outputs by rules",
     "ACM": "Association for Computing Machinery, in a source",
+    "AER": "Applied Econometrics with R, a package of it",
     "AIC": "Akaike's information criterion: twice the number of coefficients less twice the log-likelihood",
     "API": "application programming interface: the functions for Python",
     "AUC": "area under the curve of hits against false alarms; 0.5 is chance",
@@ -46,6 +47,7 @@ SHORT = {
     "HR": "hazard ratio: exp(b) of a Cox model",
     "HTML": "the format of web pages",
     "ID": "identifiability, a privacy metric",
+    "IV": "instrumental variables: what tells a regression of terms that its errors go with",
     "IRR": "incidence rate ratio: exp(b) of a regression of counts",
     "JSON": "a text format for programs",
     "MAE": "mean absolute error, of released numbers against their refit, in the units they are printed in",
@@ -95,6 +97,8 @@ SHORT = {
     "BIC": "Bayesian information criterion: like AIC, with the logarithm of the number of records for 2",
     "GLS": "generalised least squares",
     "ML": "maximum likelihood",
+    "GMM": "generalised method of moments, another estimator with instruments",
+    "LIML": "limited-information maximum likelihood, another estimator with instruments",
     "REML": "restricted (residual) maximum likelihood, of variances",
 }  # fmt: skip
 

@@ -230,7 +230,14 @@ def test_the_same_numbers_as_a_study_file(df, tmp_path):
 
 
 def test_every_kind_is_an_object_with_the_names_of_the_study_file():
-    kinds = {"ols": "OLS", "mnlogit": "MNLogit", "ologit": "OLogit", "oprobit": "OProbit", "negbin": "NegBin"}
+    kinds = {
+        "ols": "OLS",
+        "mnlogit": "MNLogit",
+        "ologit": "OLogit",
+        "oprobit": "OProbit",
+        "negbin": "NegBin",
+        "iv": "IV",
+    }
     for kind, model in REGISTRY.items():
         maker = getattr(outrisk, kinds.get(kind, kind.title().replace("_", "")))
         assert maker.kind == kind

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from outrisk.api.lessons import teach as teach
     from outrisk.api.looking import check as check
     from outrisk.api.measuring import measure as measure
+    from outrisk.api.output_kinds import IV as IV
     from outrisk.api.output_kinds import OLS as OLS
     from outrisk.api.output_kinds import Correlations as Correlations
     from outrisk.api.output_kinds import Cox as Cox

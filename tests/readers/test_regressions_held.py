@@ -149,7 +149,7 @@ def test_a_print_of_another_model_is_refused(entry, text, message):
 @pytest.mark.parametrize(
     "title",
     [
-        "Instrumental variables 2SLS regression",
+        "Instrumental variables LIML regression",
         "Mixed-effects logistic regression",
         "Conditional (fixed-effects) logistic regression",
         "Complementary log-log regression",

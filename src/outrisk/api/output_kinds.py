@@ -80,7 +80,14 @@ def _plain(value: Any) -> Any:
 
 def kinds() -> dict[str, str]:
     """The kinds that studies know, by the names of their objects: Logit, ..., SomeKind for a kind some_kind."""
-    names = {"ols": "OLS", "mnlogit": "MNLogit", "ologit": "OLogit", "oprobit": "OProbit", "negbin": "NegBin"}
+    names = {
+        "ols": "OLS",
+        "iv": "IV",
+        "mnlogit": "MNLogit",
+        "ologit": "OLogit",
+        "oprobit": "OProbit",
+        "negbin": "NegBin",
+    }
     return {names.get(kind, kind.title().replace("_", "")): kind for kind in REGISTRY}
 
 

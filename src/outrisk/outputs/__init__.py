@@ -8,6 +8,8 @@ from outrisk.outputs.given import released_as_given
 from outrisk.outputs.plain_entry import entry_of
 from outrisk.outputs.regression.cox import Cox
 from outrisk.outputs.regression.cox_entry import CoxEntry
+from outrisk.outputs.regression.instrumental import Instrumental
+from outrisk.outputs.regression.instrumental_entry import InstrumentalEntry
 from outrisk.outputs.regression.marginal_effects import Margins
 from outrisk.outputs.regression.margins_entry import MarginsEntry
 from outrisk.outputs.regression.mixed import Mixed
@@ -51,6 +53,7 @@ for _entry in (
     CoxEntry,
     MarginsEntry,
     MixedEntry,
+    InstrumentalEntry,
     FrequenciesEntry,
     UnivariateEntry,
     MagnitudesEntry,
@@ -88,6 +91,8 @@ __all__ = [
     "HistogramEntry",
     "HypothesisTest",
     "HypothesisTestEntry",
+    "Instrumental",
+    "InstrumentalEntry",
     "Logit",
     "Magnitudes",
     "MagnitudesEntry",

@@ -10,6 +10,7 @@ from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.outputs.base import Subset
 from outrisk.outputs.regression.cox_entry import CoxEntry
+from outrisk.outputs.regression.instrumental_entry import InstrumentalEntry
 from outrisk.outputs.regression.mixed_entry import MixedEntry
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.regression_entry import FormulaEntry, RegressionEntry
@@ -19,6 +20,7 @@ from outrisk.readers.below_headings import without_headings
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.equations import ALONE, equations_of, same_terms
 from outrisk.readers.printed_fixed_effects import absorbing
+from outrisk.readers.printed_instruments import instrumented
 from outrisk.readers.printed_mixed import of_groups
 from outrisk.readers.printed_regression import parts_of, printed_decimals, with_values
 from outrisk.readers.remarks import remark
@@ -46,6 +48,8 @@ def entry_of_coefficients(table: Coefficients, entry: FormulaEntry, codebook: Co
     elif isinstance(entry, RegressionEntry):
         entry = absorbing(table, entry, codebook, place)
         entry, table = _with_errors(table, entry, codebook, place)
+    elif isinstance(entry, InstrumentalEntry):
+        entry, table = instrumented(table, entry, codebook, place)
     elif isinstance(entry, MixedEntry):
         entry = of_groups(table, entry, codebook, place)
     response = _response(table, entry, codebook, place)
@@ -82,7 +86,7 @@ def _as_said(table: Coefficients, entry: FormulaEntry, place: str) -> Coefficien
         raise OutputError(f"{place}: there are no coefficients in it")
     kinds = (table.kind,) if table.kind else table.kinds
     if kinds and entry.kind not in kinds:
-        of = f"{'an' if kinds[0].startswith('o') else 'a'} {' or '.join(kinds)}"
+        of = f"{'an' if kinds[0][0] in 'io' else 'a'} {' or '.join(kinds)}"
         raise OutputError(f"{place}: the table is of {of}, the output says kind: {entry.kind}; correct it")
     if table.ordered and entry.kind not in ORDERED:
         raise OutputError(
@@ -202,6 +206,8 @@ def _bare(entry: FormulaEntry) -> FormulaEntry:
     )
     if isinstance(found, RegressionEntry):
         return found.model_copy(update={"covariance": "", "cluster": "", "distribution": ""})
+    if isinstance(found, InstrumentalEntry):
+        return found.model_copy(update={"covariance": "", "cluster": ""})
     return found
 
 

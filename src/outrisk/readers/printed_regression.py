@@ -30,6 +30,7 @@ def parts_of(table: Coefficients, entry: FormulaEntry, place: str) -> list[str]:
     there |= {"confidence_limits"} if {"lower", "upper"} <= there else set()
     there |= {part for part, text in table.single.items() if text.strip()}
     there |= {"levels"} if table.levels else set()
+    there |= {"first_stage_f"} if table.first_stages else set()
     if entry.kind == "negbin":
         there.discard("pseudo_r2")  # against another dispersion, which is not known
     expected = table.expected and entry.kind in ("negbin", "probit") and not table.robust
@@ -88,7 +89,8 @@ def printed_decimals(table: Coefficients, entry: FormulaEntry, parts: Sequence[s
         if part in COUNTS:
             continue
         sources = ("lower", "upper") if part == "confidence_limits" else (part,)
-        texts = [texts.get(each, "") for texts in _texts(table) for each in sources] + [table.single.get(part, "")]
+        texts = [texts.get(each, "") for texts in _texts(table) for each in sources]
+        texts += table.first_stages if part == "first_stage_f" else [table.single.get(part, "")]
         plain = [read_printed(text, table.comma) for text in texts if text.strip() and _TO not in text]
         ends = [read_printed(end) for text in texts if _TO in text for end in text.split(_TO)]
         found[part] = decimals_of(plain if any(plain) else ends, table.exact)
@@ -108,6 +110,10 @@ def with_values(
         if part == "levels":
             for text in levels_of(table, built.release.absorbed):
                 values.append(_value(table, part, text, built, len(values), place) if text else "withheld")
+            continue
+        if part == "first_stage_f":
+            for text in _first_stages(table, built.release.endogenous, place):
+                values.append(_value(table, part, text, built, len(values), place))
             continue
         if part == "confidence_limits":
             sources: tuple[str, ...] = ("lower", "upper")
@@ -130,6 +136,16 @@ def with_values(
                 none = is_withheld(text) or is_undefined(text)
                 values.append("withheld" if none else _value(table, source, text, built, len(values), place))
     return model.model_copy(update={"values": values})
+
+
+def _first_stages(table: Coefficients, names: Sequence[str], place: str) -> Sequence[str]:
+    """Texts of the F of each first stage."""
+    if len(table.first_stages) != len(names):
+        raise OutputError(
+            f"{place}: it has the F of {len(table.first_stages)} first stages, the output has {len(names)} endogenous "
+            "columns; say with 'release' what is released"
+        )
+    return table.first_stages
 
 
 def _value(

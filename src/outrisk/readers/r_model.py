@@ -19,7 +19,7 @@ _FAMILY = re.compile(r"\(Dispersion parameter for (.+?) family taken to be (\S+)
 _DEVIANCE = r"{} deviance:\s+(\S+)\s+on\s+(\d+)\s+degrees of freedom"
 _DIGITS = 5  # of a deviance, the fewest that R prints of it
 _OF_FIT = 4  # significant digits of sigma, R2 and F, at the least where no option makes them fewer
-_FUNCTIONS = ("lm", "glm", "glm.nb", "svyglm")
+_FUNCTIONS = ("lm", "glm", "glm.nb", "svyglm", "ivreg")
 _SLACK = 0.005  # of a log-likelihood, by which polr and glm.nb stop below the maximum
 Ends = tuple[float, float]
 _LINKS: dict[str, dict[str, Kind]] = {  # of a family, what a model by a link is
@@ -43,6 +43,7 @@ class OfModel:
     weighted: bool = False
     weight: str = ""
     absorbed: Absorbed | None = None
+    instrumental: bool = False
 
 
 def of_model(text: str, called: Call, rows: Sequence[tuple[str, Mapping[str, str]]], place: str) -> OfModel:
@@ -65,11 +66,14 @@ def of_model(text: str, called: Call, rows: Sequence[tuple[str, Mapping[str, str
         found.unread += absorbed.unread
         return found
     linear, family = _ERROR.search(text), _FAMILY.search(text)
+    if called.function == "ivreg":
+        found.instrumental = True
+        return found
     if linear:
         found.kinds = ("ols",)
         found.single["n"] = str(int(linear[2]) + estimated)
         squared = re.search(r"Multiple R-squared:\s+([\d.]+)", text)
-        found.single |= _to_digits({"residual_sd": linear[1]} | ({"r2": squared[1]} if squared else {}), text)
+        found.single |= to_digits({"residual_sd": linear[1]} | ({"r2": squared[1]} if squared else {}), text)
     elif family:
         _of_glm(found, text, family, call, estimated, place)
     return found
@@ -170,11 +174,11 @@ def _ends(text: str, significant: int = 0) -> Ends | None:
     return number.value - half, number.value + half
 
 
-def _to_digits(printed: Mapping[str, str], text: str) -> dict[str, str]:
+def to_digits(printed: Mapping[str, str], text: str) -> dict[str, str]:
     """Sigma and R2 as ranges: R prints four significant digits of them unless its options say otherwise, and cuts off
     zeros at their end; what one of its measures of fit shows, all have.
     """
-    beside = re.findall(r"(?:Adjusted R-squared|F-statistic):\s+(-?\d\S*?)[,\s]", text)
+    beside = re.findall(r"(?:Adjusted R-squared|F-statistic|Wald test):\s+(-?\d\S*?)[,\s]", text)
     shown = [_significant(number) for each in [*printed.values(), *beside] if (number := read_printed(each))]
     found = {}
     for part, each in printed.items():

@@ -16,6 +16,7 @@ from outrisk.readers.coefficients import BY_TERM, Coefficients
 from outrisk.readers.level_of_limits import level_of_limits
 from outrisk.readers.printed_by_r import rows_of_tibble, unwrapped, with_points
 from outrisk.readers.printed_fixed_effects import Absorbed
+from outrisk.readers.printed_instruments import of_ivreg
 from outrisk.readers.printed_number import read_printed
 from outrisk.readers.r_call import Call, call_of, hold
 from outrisk.readers.r_model import OfModel, of_deviance, of_model
@@ -105,6 +106,8 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     survey = _of_survey(source.text)
     other = re.search(r"^[tz] test of coefficients:", source.text, re.M) if at is not None else None
     kept = [(name, {part: text for part, text in texts.items() if part != "statistic"}) for name, texts in rows]
+    if model_of.instrumental:
+        return of_ivreg(source.text, called, rows, model_of, source.name)
     absorbed = model_of.absorbed or Absorbed("fixest")
     found = Coefficients(
         tuple(kept),

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from outrisk.errors import OutputError
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.printed_fixed_effects import of_stata
+from outrisk.readers.printed_instruments import of_ivregress
 from outrisk.readers.printed_mixed import of_stata as of_mixed
 from outrisk.readers.source import Source
 from outrisk.readers.stata_session import Command, commands_of
@@ -27,6 +28,7 @@ _KINDS = (  # of a title, which may be one of survey data
     (r"(?:HDFE )?Linear regression(?:, absorbing indicators)?|Regression with robust standard errors", "ols"),
     (r"Fixed-effects \(within\) regression", "ols"),
     (r"Mixed-effects (?:ML|REML) regression|Random-effects GLS regression", "mixed"),
+    (r"Instrumental variables \(?2SLS\)? regression", "iv"),
     (r"(?:Stratified )?Cox regr(?:ession|\.).*", "cox"),
     (r"Ordered logistic regression|Ordered logit estimates", "ologit"),
     (r"Ordered probit regression|Ordered probit estimates", "oprobit"),
@@ -124,6 +126,10 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     if random:
         kind, unread = "mixed", [*unread, *random.unread]
         single = {part: number for part, number in single.items() if part == "n"} | random.single
+    instruments = of_ivregress(text) if kind == "iv" else None
+    if instruments:
+        single = {part: number for part, number in (single | instruments.single).items() if number != "."}
+        unread = instruments.unread
     clusters = re.findall(r"adjusted for\s+(?:[\d,]+\s+clusters\s+in|clustering\s+on)\s+(\w+)", text)
     return Coefficients(
         tuple(rows),
@@ -155,7 +161,10 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         absorb=absorbed.names if absorbed else (random.groups,) if random and random.groups else (),
         levels=absorbed.levels if absorbed else (random.levels,) if random and random.levels else (),
         method=random.method if random else "",
-        by=random.program if random else "",
+        by=random.program if random else "ivregress" if instruments else "",
+        endogenous=instruments.endogenous if instruments else (),
+        instruments=instruments.instruments if instruments else (),
+        small=instruments.small if instruments else False,
     )
 
 
@@ -202,6 +211,7 @@ def _kind(above: str, place: str) -> str:
         raise OutputError(
             f"{place}: its title is '{title}', of a model that is not known; known are those of regress, logit, "
             "logistic, probit, mlogit, ologit, oprobit, poisson, nbreg, stcox, areg, xtreg (fe, re), reghdfe, mixed, "
+            "ivregress 2sls, "
             "and glm by the links of logit, probit and poisson"
         )
     return ""

@@ -9,6 +9,7 @@ from itertools import pairwise
 from outrisk.errors import OutputError
 from outrisk.outputs.regression.sandwich import Estimator
 from outrisk.readers.coefficients import Coefficients
+from outrisk.readers.printed_instruments import of_iv2sls
 from outrisk.readers.printed_mixed import of_statsmodels as of_mixed
 from outrisk.readers.rows_of_shape import near_maximum
 from outrisk.readers.source import Source
@@ -44,6 +45,7 @@ _KINDS = {
     "ph reg": "cox",
     "ph": "cox",
     "negativebinomial": "negbin",
+    "iv2sls": "iv",
 }
 _FAMILIES = {  # of a GLM, what it is by which link
     "binomial": {"logit": "logit", "probit": "probit"},
@@ -104,6 +106,9 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     random = of_mixed(source.text, source.name)
     if random:
         kind, single, robust = "mixed", random.single, "nonrobust"
+    if kind == "iv":
+        single |= of_iv2sls(source.text)
+        robust = "nonrobust"  # it knows no others
     passed = [cell.strip() for cell in rows[at[0]][1:] if not _is_known(cell)]
     expected = "model family" in facts
     if expected and kind == "probit" and robust == "nonrobust":
@@ -135,7 +140,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         absorb=(random.groups,) if random and random.groups else (),
         levels=(random.levels,) if random and random.levels else (),
         method=random.method if random else "",
-        by=random.program if random else "",
+        by=random.program if random else "statsmodels" if kind == "iv" else "",
     )
 
 

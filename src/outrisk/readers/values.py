@@ -33,6 +33,7 @@ from outrisk.outputs.tables.table_one import TableOneEntry
 from outrisk.readers import (
     esttab,
     gtsummary,
+    linearmodels_output,
     mixed_output,
     modelsummary,
     r_output,
@@ -97,6 +98,7 @@ class Reader(Protocol):
 
 READERS: list[tuple[str, Reader]] = [  # the first that recognises a source reads it
     ("R's lme4, nlme, plm (random) and broom.mixed", mixed_output),
+    ("linearmodels", linearmodels_output),
     ("statsmodels", statsmodels_summary),
     ("Stata log", stata_log),
     ("R's gtsummary", gtsummary),

@@ -22,6 +22,7 @@ from outrisk.assess.look.of_conditions import conditions_told
 from outrisk.assess.look.of_correlations import of_correlations
 from outrisk.assess.look.of_crossed import crossed_told
 from outrisk.assess.look.of_fixed_effects import of_fixed_effects, without_singletons
+from outrisk.assess.look.of_instruments import of_instruments
 from outrisk.assess.look.of_margins import of_margins, printed_alike
 from outrisk.assess.look.of_mixed import of_mixed
 from outrisk.assess.look.of_proportions import of_proportions
@@ -65,6 +66,7 @@ RULES: tuple[Rule, ...] = (
     of_fixed_effects,
     of_surveys,
     of_mixed,
+    of_instruments,
     few_in_a_group,
     curves,
     empty_cells,
@@ -72,7 +74,7 @@ RULES: tuple[Rule, ...] = (
 _SEEN = frozenset(  # kinds whose numbers the rules know how to read
     {"frequencies", "magnitudes", "rates", "quantiles", "mode", "histogram", "correlations", "survival", "test"}
     | {"standardised", "proportions", "association", "shape"}
-    | {"logit", "probit", "poisson", "ols", "mnlogit", "ologit", "oprobit", "negbin", "cox", "margins", "mixed"}
+    | {"logit", "probit", "poisson", "ols", "mnlogit", "ologit", "oprobit", "negbin", "cox", "margins", "mixed", "iv"}
 )
 
 

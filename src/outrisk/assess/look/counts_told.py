@@ -23,6 +23,7 @@ from outrisk.outputs.conditions.banded import written_name
 from outrisk.outputs.of_one_table.described import in_subset
 from outrisk.outputs.regression.fixed_effects import FixedEffects
 from outrisk.outputs.regression.hazards import Durations
+from outrisk.outputs.regression.instrumental import Instrumental
 from outrisk.outputs.regression.marginal_effects import Margins
 from outrisk.outputs.regression.mixed import Mixed
 from outrisk.outputs.regression.regression import Regression
@@ -60,7 +61,7 @@ def counts_told(output: Output, data: Microdata) -> Told:
         yield from _of_shape(output, data)
     elif isinstance(output, Regression):
         yield from _of_fit(output, data)
-    elif isinstance(output, Mixed | FixedEffects):
+    elif isinstance(output, Mixed | FixedEffects | Instrumental):
         yield from _of_groups(output, data)
     elif isinstance(output, Margins):
         if "n" in output.release.parts:
@@ -146,9 +147,11 @@ def _of_fit(output: Regression, data: Microdata) -> Told:
         yield Kind(output.where, lacks), Known(each.by, each.low, each.high, (output.name,))
 
 
-def _of_groups(output: Mixed | FixedEffects, data: Microdata) -> Told:
-    """The records of a regression by groups, where their number is printed: there are more where some are dropped."""
-    if "n" not in output.release.parts:
+def _of_groups(output: Mixed | FixedEffects | Instrumental, data: Microdata) -> Told:
+    """The records of a regression by groups or with instruments, where their number is printed: there are more where
+    some are dropped.
+    """
+    if "n" not in output.release.parts or (isinstance(output, Instrumental) and output.weight):
         return
     lacks, drops = lacking(data.codebook, output.variables), isinstance(output, FixedEffects) and output.drops
     try:

@@ -113,7 +113,7 @@ class Newton:
         """That of the coefficients (K,): by the sandwich or, of ols in residual variances, by the information."""
         if self.sandwich is None:
             return np.diag(inverse)
-        return np.diag(self.sandwich.of(totals, inverse, self._get(totals, "records")))
+        return np.diag(self.sandwich.of(totals, inverse, self.get(totals, "records")))
 
     def score(self, totals: Array, information: Array) -> tuple[Array, Array]:
         """Score (K,) and information (K, K) at the coefficients."""
@@ -156,37 +156,39 @@ class Newton:
         return inverse_of(self._matrix(totals, information), self.largest)
 
     @property
-    def _likelihood_at(self) -> int:
+    def likelihood_at(self) -> int:
+        """Where the log-likelihood, or of ols the residual sum of squares, stands among all totals."""
         meat = self.sandwich.size if self.sandwich else 0
         return self._n_coefficients + (len(self._triangle[0]) if self.information else 0) + meat
 
-    def _get(self, totals: Array, name: str) -> float:
+    def get(self, totals: Array, name: str) -> float:
+        """A further total by its name; NaN where it is not carried."""
         return float(totals[self.extra[name]]) if name in self.extra else np.nan
 
     def _residual(self, totals: Array, gain: float) -> np.float64:
         """The residual sum of squares after the step, which lowers it by `gain`."""
-        return np.float64(max(totals[self._likelihood_at] - gain, 0.0))
+        return np.float64(max(totals[self.likelihood_at] - gain, 0.0))
 
     def summary(self, totals: Array, inverse: Array) -> Summary:
         """What the fit says after the step."""
         step = inverse @ totals[: self._n_coefficients]
         gain = float(totals[: self._n_coefficients] @ step)
-        value = float(totals[self._likelihood_at]) if self.likelihood else np.nan
-        n = self._get(totals, "records")
+        value = float(totals[self.likelihood_at]) if self.likelihood else np.nan
+        n = self.get(totals, "records")
         error = np.sqrt(np.maximum(self._variance(totals, inverse), 0.0))
         b = self.values + step
         if self.kind != "ols":
             likelihood = value + gain / 2.0
             null, _ = self._null(totals)
             pseudo = 1.0 - likelihood / null if null != 0.0 else np.nan
-            events = self._get(totals, "events")
+            events = self.get(totals, "events")
             return Summary(b, error, self._df(totals, n)[0], n, likelihood, pseudo, np.nan, np.nan, events)
         rss, df = self._residual(totals, gain), n - self._n_coefficients
-        total, _ = self._total(totals)
+        total, _ = self.total(totals)
         with np.errstate(all="ignore"):
             s = np.sqrt(rss / df) if df > 0 else np.nan
             likelihood = -n / 2 * (np.log(2 * np.pi * rss / n) + 1) if rss > 0 and n > 0 else np.nan
-        likelihood += self._get(totals, "log_weight") if "log_weight" in self.extra else 0.0
+        likelihood += self.get(totals, "log_weight") if "log_weight" in self.extra else 0.0
         r2 = 1.0 - rss / total if total > 0 else np.nan
         error = error * s if self.sandwich is None else error
         return Summary(b, error, self._df(totals, n)[0], n, likelihood, np.nan, r2, s)
@@ -218,11 +220,11 @@ class Newton:
             diagonal[:, where] = -left * right * twice
             gain[where] = -step[rows] * step[columns] * twice
         if self.likelihood:
-            value[self._likelihood_at] = 1.0
-        n = self._unit("records", m)
+            value[self.likelihood_at] = 1.0
+        n = self.unit("records", m)
         zero = np.zeros(m)
         if self.sandwich is not None:
-            of_information, of_meat, of_n = self.sandwich.slopes(totals, inverse, self._get(totals, "records"))
+            of_information, of_meat, of_n = self.sandwich.slopes(totals, inverse, self.get(totals, "records"))
             diagonal[:, K : K + of_information.shape[1]] = of_information
             diagonal[:, self.sandwich.place] = of_meat
             diagonal += np.outer(of_n, n)
@@ -233,7 +235,7 @@ class Newton:
                 likelihood = value + gain / 2.0
                 null, change = self._null(totals)
                 pseudo = -(likelihood - fit.log_likelihood / np.float64(null) * change) / np.float64(null)
-                events = self._unit("events", m)
+                events = self.unit("events", m)
                 of_df = self._df(totals, float(fit.n))[1] * n
                 return Summary(coefficients, error, of_df, n, likelihood, pseudo, zero, zero, events)
             rss, of_rss = self._residual(totals, float(totals[:K] @ step)), value - gain
@@ -241,14 +243,15 @@ class Newton:
             df = count - K
             of_s = (of_rss / df - rss / df**2 * n) / (2.0 * s)
             likelihood = -n / 2 * (np.log(2 * np.pi * rss / count) + 1) - count / 2 * (of_rss / rss - n / count)
-            likelihood = likelihood + self._unit("log_weight", m)
-            total, of_total = self._total(totals)
+            likelihood = likelihood + self.unit("log_weight", m)
+            total, of_total = self.total(totals)
             r2 = -(of_rss - rss / np.float64(total) * of_total) / np.float64(total)
             error = error * s + np.outer(root, of_s) if self.sandwich is None else error
             of_df = self._df(totals, float(count))[1] * n
             return Summary(coefficients, error, of_df, n, likelihood, zero, r2, of_s, zero)
 
-    def _unit(self, name: str, m: int) -> Array:
+    def unit(self, name: str, m: int) -> Array:
+        """Its derivatives in all totals (m,)."""
         unit = np.zeros(m)
         if name in self.extra:
             unit[self.extra[name]] = 1.0
@@ -258,17 +261,17 @@ class Newton:
         """Log-likelihood of the model with a constant alone, and its derivatives (m,); NaN where it is not carried."""
         change = np.zeros(len(totals))
         if self.kind == "poisson" and "y" in self.extra:
-            y, exposure = self._get(totals, "y"), self._get(totals, "exposure")
+            y, exposure = self.get(totals, "y"), self.get(totals, "exposure")
             if y <= 0.0 or exposure <= 0.0:
                 return np.nan, change
             change[self.extra["y"]] = np.log(y / exposure)
             change[self.extra["exposure"]] = -y / exposure
             change[self.extra["fixed"]] = 1.0
-            return y * np.log(y / exposure) - y + self._get(totals, "fixed"), change
+            return y * np.log(y / exposure) - y + self.get(totals, "fixed"), change
         outcomes = [at for name, at in self.extra.items() if name.startswith("outcome")]
         if not outcomes:
             return np.nan, change
-        weight, shares = self._get(totals, "weight"), totals[outcomes]
+        weight, shares = self.get(totals, "weight"), totals[outcomes]
         rest = weight - shares.sum()
         if weight <= 0.0 or rest < 0.0 or (shares < 0.0).any():
             return np.nan, change
@@ -277,12 +280,12 @@ class Newton:
         change[self.extra["weight"]] += logs[-2] - logs[-1]
         return float(xlogy(shares, shares).sum() + xlogy(rest, rest) - xlogy(weight, weight)), change
 
-    def _total(self, totals: Array) -> tuple[float, Array]:
+    def total(self, totals: Array) -> tuple[float, Array]:
         """Sum of squares of the response that R2 refers to, and its derivatives (m,); NaN where it is not carried."""
         change = np.zeros(len(totals))
         if "yy" not in self.extra:
             return np.nan, change
-        weight, y, yy = (self._get(totals, name) for name in ("weight", "y", "yy"))
+        weight, y, yy = (self.get(totals, name) for name in ("weight", "y", "yy"))
         change[self.extra["yy"]] = 1.0
         if not self.centred:
             change[self.extra["y"]] = 2.0 * self.shift

@@ -40,6 +40,10 @@ Number = Literal[
     "variance_e",
     "aic",
     "bic",
+    "wald",
+    "first_stage_f",
+    "wu_hausman",
+    "sargan",
 ]
 NUMBERS: tuple[Number, ...] = get_args(Number)
 DECIMALS = 4
@@ -48,8 +52,10 @@ INFERENCE: tuple[Number, ...] = ("standard_errors", "confidence_limits", "p_valu
 OF_EACH: tuple[Number, ...] = ("coefficients", *INFERENCE)  # each coefficient has its own
 COUNTS: tuple[Number, ...] = ("n", "events", "levels")
 OF_ABSORBED: tuple[Number, ...] = NUMBERS[NUMBERS.index("r2_within") : NUMBERS.index("variance_u")]  # of fixed effects
-OF_VARIANCES: tuple[Number, ...] = NUMBERS[NUMBERS.index("variance_u") :]  # of a random intercept
+OF_VARIANCES: tuple[Number, ...] = NUMBERS[NUMBERS.index("variance_u") : NUMBERS.index("wald")]  # of random intercepts
+OF_INSTRUMENTS: tuple[Number, ...] = NUMBERS[NUMBERS.index("wald") :]
 _OF_MIXED: tuple[Number, ...] = ("n", "log_likelihood", "residual_sd", "sigma_u", "rho", "levels", *OF_VARIANCES)
+_OF_IV: tuple[Number, ...] = ("n", "r2", "r2_adjusted", "residual_sd", "f", *OF_INSTRUMENTS)
 _SINGLE: dict[Number, str] = {
     "n": "number of records",
     "events": "number of events",
@@ -67,6 +73,9 @@ _SINGLE: dict[Number, str] = {
     "variance_e": "residual variance",
     "aic": "AIC",
     "bic": "BIC",
+    "wald": "Wald chi2",
+    "wu_hausman": "Wu-Hausman F",
+    "sargan": "Sargan chi2",
 }
 
 
@@ -98,6 +107,10 @@ class Summary:
     variance_e: float | Array = np.nan
     aic: float | Array = np.nan
     bic: float | Array = np.nan
+    wald: float | Array = np.nan  # these of instrumental variables
+    wu_hausman: float | Array = np.nan
+    sargan: float | Array = np.nan
+    first_stage_f: Array = field(default_factory=lambda: np.zeros(0))  # (endogenous columns,)
     levels: Array = field(default_factory=lambda: np.zeros(0))  # (absorbed variables,)
 
 
@@ -109,7 +122,7 @@ class Release:
     or one a part (4 where none is given; numbers of records and events have none). `level` is that of the confidence
     limits. With `exponentiate` coefficients and limits are printed as exp(b): odds ratios, rate ratios, hazard ratios;
     standard errors stay those of b, and so do the last `plain` coefficients, such as thresholds. `absorbed` names the
-    variables of fixed effects, each of which has a number of levels.
+    variables of fixed effects, each of which has a number of levels, `endogenous` columns that have a first stage each.
     """
 
     parts: tuple[Number, ...] = ("coefficients",)
@@ -118,18 +131,20 @@ class Release:
     exponentiate: bool = False
     plain: int = 0
     absorbed: tuple[str, ...] = ()
+    endogenous: tuple[str, ...] = ()
 
-    def checked(self, output: str, kind: Kind | Literal["mixed"]) -> Release:
+    def checked(self, output: str, kind: Kind | Literal["mixed", "iv"]) -> Release:
         """Itself; OutputError for parts that a regression of this kind does not have, or that contradict each other."""
         refused = {
             "ols": ("pseudo_r2", "events"),
             "cox": ("pseudo_r2", "r2", "residual_sd"),
             "negbin": ("pseudo_r2", "r2", "residual_sd", "events"),
         }.get(kind, ("r2", "residual_sd", "events"))
-        refused = (*refused, *(("log_likelihood",) if self.absorbed else OF_ABSORBED), *OF_VARIANCES)
+        refused = (*refused, *(("log_likelihood",) if self.absorbed else OF_ABSORBED), *OF_VARIANCES, *OF_INSTRUMENTS)
         known = [part for part in NUMBERS if part not in refused]
-        if kind == "mixed":
-            known = [part for part in NUMBERS if part in OF_EACH or part in _OF_MIXED]
+        if kind in ("mixed", "iv"):
+            own = _OF_MIXED if kind == "mixed" else _OF_IV
+            known = [part for part in NUMBERS if part in OF_EACH or part in own]
         wrong = [part for part in self.parts if part not in known]
         if wrong:
             raise OutputError(f"output '{output}': release: {wrong[0]!r} is not a part of {kind}; parts are {known}")
@@ -154,7 +169,11 @@ class Release:
         found, at = [], 0
         for part in NUMBERS:
             if part in self.parts:
-                several = {"confidence_limits": 2 * K, "levels": len(self.absorbed)}
+                several = {
+                    "confidence_limits": 2 * K,
+                    "levels": len(self.absorbed),
+                    "first_stage_f": len(self.endogenous),
+                }
                 length = 1 if part in _SINGLE else several.get(part, K)
                 found.append((part, slice(at, at + length)))
                 at += length
@@ -180,6 +199,7 @@ class Release:
             "p_values": [f"{name}: p-value" for name in names],
             **{part: [text] for part, text in _SINGLE.items()},
             "levels": [f"levels of {name}" for name in self.absorbed],
+            "first_stage_f": [f"first-stage F of {name}" for name in self.endogenous],
         }
         return [label for part, _ in self.layout(len(names)) for label in texts[part]]
 
@@ -240,7 +260,7 @@ class Release:
             limits = self._on_scale(ends[places["confidence_limits"]], K)
             middle = (limits[:K] + limits[K:]) / 2.0
             b = np.stack([np.maximum(b[:, 0], middle[:, 0]), np.minimum(b[:, 1], middle[:, 1])], axis=1)
-        single = {part: of(part)[0] for part in _SINGLE if part not in (*OF_ABSORBED, *OF_VARIANCES)}
+        single = {part: of(part)[0] for part in _SINGLE if part in ModelSays.__dataclass_fields__}
         return ModelSays(b, of("standard_errors"), **single, centred=centred)
 
     def of_limits(self, low: Array, high: Array, K: int, df: float) -> Array:
@@ -279,10 +299,8 @@ class Release:
                     found += [self.shown(b - far), self.shown(b + far)]
                 elif part == "p_values":
                     found.append(_p_values(b / error, self._side(b, published), fit.df))
-                elif part == "levels":
-                    found.append(fit.levels)
                 else:
-                    found.append(np.array([getattr(fit, part)]))
+                    found.append(np.atleast_1d(getattr(fit, part)))
         return np.concatenate(found)
 
     def jacobian(self, fit: Summary, slopes: Summary, published: Array) -> Array:
@@ -392,6 +410,8 @@ class Release:
                 refuse(part, least > 1.0, "it is at most 1")
             elif part in ("residual_sd", "rmse", "sigma_u"):
                 refuse(part, most < 0.0, "a standard deviation is not negative")
+            elif part in OF_INSTRUMENTS:
+                refuse(part, most < 0.0, "a test's F or chi2 is not negative")
             elif part in ("variance_u", "variance_e"):
                 refuse(part, most < 0.0, "a variance is not negative")
             elif part == "confidence_limits":

@@ -144,7 +144,7 @@ class Sandwich:
 
     def of(self, totals: Array, inverse: Array, n: float) -> Array:
         """The covariance (K, K), where the inverse of the information and the number of records are these."""
-        return self.covariance.factor(n, self.groups(totals), self.K)[0] * (inverse @ self._meat(totals) @ inverse)
+        return self.covariance.factor(n, self.groups(totals), self.K)[0] * (inverse @ self.meat(totals) @ inverse)
 
     def slopes(self, totals: Array, inverse: Array, n: float, along: Array | None = None) -> tuple[Array, Array, Array]:
         """Derivatives of its diagonal, or of the variances of combinations `along` (J, K) of the coefficients: in the
@@ -153,24 +153,25 @@ class Sandwich:
         rows, columns = self._triangle
         twice = np.where(rows == columns, 1.0, 2.0)  # totals off the diagonal stand in the matrix twice
         factor, change = self.covariance.factor(n, self.groups(totals), self.K)
-        plain = inverse @ self._meat(totals) @ inverse
+        plain = inverse @ self.meat(totals) @ inverse
         left, of = (inverse, plain) if along is None else (along @ inverse, along @ plain)
         of_information = -factor * twice * (left[:, rows] * of[:, columns] + left[:, columns] * of[:, rows])
         if self.clusters:
-            scores = self._apart(totals) @ left.T
+            scores = self.apart(totals) @ left.T
             of_meat = (2.0 * factor * scores.T[:, :, None] * left[:, None, :]).reshape(len(left), -1)
         else:
             of_meat = factor * twice * left[:, rows] * left[:, columns]
         variance = np.diag(plain) if along is None else np.einsum("jk,jk->j", of, along)
         return of_information, of_meat, change * variance
 
-    def _meat(self, totals: Array) -> Array:
+    def meat(self, totals: Array) -> Array:
+        """The meat (K, K)."""
         found = totals[self.place]
         if self.clusters:
-            return np.asarray(found.reshape(self.clusters, self.K).T @ self._apart(totals))
+            return np.asarray(found.reshape(self.clusters, self.K).T @ self.apart(totals))
         return symmetric(found, self.K)
 
-    def _apart(self, totals: Array) -> Array:
+    def apart(self, totals: Array) -> Array:
         """What the scores of clusters are multiplied with to their meat: themselves, or what is apart in strata."""
         scores = totals[self.place].reshape(self.clusters, self.K)
         if self.covariance.survey is None or self.stratum is None:

@@ -24,7 +24,8 @@ from outrisk.problem.algebra import invert
 
 _RIDGE = 1e-11  # least eigenvalue of the scaled products that is told from 0
 _HALF = 0.5  # of a record: groups with fewer have none
-_OF_MODEL = tuple(each.name for each in fields(Summary) if each.name not in ("coefficients", "standard_errors"))
+_OF_EACH = ("coefficients", "standard_errors", "first_stage_f")
+_OF_MODEL = tuple(each.name for each in fields(Summary) if each.name not in _OF_EACH)  # `levels` is the last
 
 
 @dataclass(frozen=True, eq=False)
