@@ -12,6 +12,8 @@ from outrisk.outputs.regression.marginal_effects import Margins
 from outrisk.outputs.regression.margins_entry import MarginsEntry
 from outrisk.outputs.regression.mixed import Mixed
 from outrisk.outputs.regression.mixed_entry import MixedEntry
+from outrisk.outputs.regression.quantile_regression import QuantileRegression
+from outrisk.outputs.regression.quantile_regression_entry import QuantileRegressionEntry
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.regression_entry import Logit, RegressionEntry, logit_from_terms
 from outrisk.outputs.regression.release import Release
@@ -51,6 +53,7 @@ for _entry in (
     CoxEntry,
     MarginsEntry,
     MixedEntry,
+    QuantileRegressionEntry,
     FrequenciesEntry,
     UnivariateEntry,
     MagnitudesEntry,
@@ -100,6 +103,8 @@ __all__ = [
     "Output",
     "Proportions",
     "ProportionsEntry",
+    "QuantileRegression",
+    "QuantileRegressionEntry",
     "Quantiles",
     "QuantilesEntry",
     "Rates",

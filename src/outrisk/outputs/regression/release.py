@@ -40,6 +40,9 @@ Number = Literal[
     "variance_e",
     "aic",
     "bic",
+    "deviations",
+    "raw_deviations",
+    "raw_quantile",
 ]
 NUMBERS: tuple[Number, ...] = get_args(Number)
 DECIMALS = 4
@@ -48,8 +51,11 @@ INFERENCE: tuple[Number, ...] = ("standard_errors", "confidence_limits", "p_valu
 OF_EACH: tuple[Number, ...] = ("coefficients", *INFERENCE)  # each coefficient has its own
 COUNTS: tuple[Number, ...] = ("n", "events", "levels")
 OF_ABSORBED: tuple[Number, ...] = NUMBERS[NUMBERS.index("r2_within") : NUMBERS.index("variance_u")]  # of fixed effects
-OF_VARIANCES: tuple[Number, ...] = NUMBERS[NUMBERS.index("variance_u") :]  # of a random intercept
+OF_VARIANCES: tuple[Number, ...] = NUMBERS[NUMBERS.index("variance_u") : NUMBERS.index("deviations")]  # of a random
+OF_QUANTILES: tuple[Number, ...] = NUMBERS[NUMBERS.index("deviations") :]  # intercept; of a quantile regression
+_OF_QUANTREG: tuple[Number, ...] = ("n", "pseudo_r2", *OF_QUANTILES)
 _OF_MIXED: tuple[Number, ...] = ("n", "log_likelihood", "residual_sd", "sigma_u", "rho", "levels", *OF_VARIANCES)
+_BESIDE: tuple[Number, ...] = (*OF_ABSORBED, *OF_VARIANCES, *OF_QUANTILES)  # which no likelihood has
 _SINGLE: dict[Number, str] = {
     "n": "number of records",
     "events": "number of events",
@@ -67,6 +73,9 @@ _SINGLE: dict[Number, str] = {
     "variance_e": "residual variance",
     "aic": "AIC",
     "bic": "BIC",
+    "deviations": "sum of deviations",
+    "raw_deviations": "raw sum of deviations",
+    "raw_quantile": "raw quantile",
 }
 
 
@@ -98,6 +107,9 @@ class Summary:
     variance_e: float | Array = np.nan
     aic: float | Array = np.nan
     bic: float | Array = np.nan
+    deviations: float | Array = np.nan  # these of a quantile regression
+    raw_deviations: float | Array = np.nan
+    raw_quantile: float | Array = np.nan
     levels: Array = field(default_factory=lambda: np.zeros(0))  # (absorbed variables,)
 
 
@@ -119,17 +131,18 @@ class Release:
     plain: int = 0
     absorbed: tuple[str, ...] = ()
 
-    def checked(self, output: str, kind: Kind | Literal["mixed"]) -> Release:
+    def checked(self, output: str, kind: Kind | Literal["mixed", "quantreg"]) -> Release:
         """Itself; OutputError for parts that a regression of this kind does not have, or that contradict each other."""
         refused = {
             "ols": ("pseudo_r2", "events"),
             "cox": ("pseudo_r2", "r2", "residual_sd"),
             "negbin": ("pseudo_r2", "r2", "residual_sd", "events"),
         }.get(kind, ("r2", "residual_sd", "events"))
-        refused = (*refused, *(("log_likelihood",) if self.absorbed else OF_ABSORBED), *OF_VARIANCES)
+        refused = (*refused, *(("log_likelihood",) if self.absorbed else OF_ABSORBED), *OF_VARIANCES, *OF_QUANTILES)
         known = [part for part in NUMBERS if part not in refused]
-        if kind == "mixed":
-            known = [part for part in NUMBERS if part in OF_EACH or part in _OF_MIXED]
+        if kind in ("mixed", "quantreg"):
+            more = _OF_MIXED if kind == "mixed" else _OF_QUANTREG
+            known = [part for part in NUMBERS if part in OF_EACH or part in more]
         wrong = [part for part in self.parts if part not in known]
         if wrong:
             raise OutputError(f"output '{output}': release: {wrong[0]!r} is not a part of {kind}; parts are {known}")
@@ -240,7 +253,7 @@ class Release:
             limits = self._on_scale(ends[places["confidence_limits"]], K)
             middle = (limits[:K] + limits[K:]) / 2.0
             b = np.stack([np.maximum(b[:, 0], middle[:, 0]), np.minimum(b[:, 1], middle[:, 1])], axis=1)
-        single = {part: of(part)[0] for part in _SINGLE if part not in (*OF_ABSORBED, *OF_VARIANCES)}
+        single = {part: of(part)[0] for part in _SINGLE if part not in _BESIDE}
         return ModelSays(b, of("standard_errors"), **single, centred=centred)
 
     def of_limits(self, low: Array, high: Array, K: int, df: float) -> Array:
@@ -394,6 +407,8 @@ class Release:
                 refuse(part, most < 0.0, "a standard deviation is not negative")
             elif part in ("variance_u", "variance_e"):
                 refuse(part, most < 0.0, "a variance is not negative")
+            elif part in ("deviations", "raw_deviations"):
+                refuse(part, most < 0.0, "a sum of deviations is not negative")
             elif part == "confidence_limits":
                 slack = tolerance[b] + tolerance[place][:K]
                 lower, upper = (least[:K] > high[b] + slack), (most[K:] < low[b] - slack)
