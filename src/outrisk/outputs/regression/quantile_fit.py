@@ -78,13 +78,19 @@ def fitted_plane(design: Array, response: Array, tau: float, unique: bool = True
 def _on_plane(X: Array, y: Array, b: Array) -> tuple[Array, Array]:
     """The coefficients as the records on the plane tell them, to all digits; and residuals, 0 of these."""
     for _ in range(2):
-        residuals = y - X @ b
-        on = np.abs(residuals) <= _ON * max(float(np.abs(y).max()), float(np.abs(b).max()), 1e-300)
+        on = residuals_of(X, y, b) == 0.0
         kinds = np.unique(np.column_stack([X[on], y[on]]), axis=0) if on.any() else np.zeros((0, X.shape[1] + 1))
         better = np.linalg.lstsq(kinds[:, :-1], kinds[:, -1] - kinds[:, :-1] @ b, rcond=None)[0] if len(kinds) else 0.0
         b = b + better
     residuals = y - X @ b
     return b, np.where(on, 0.0, residuals)
+
+
+def residuals_of(X: Array, y: Array, b: Array) -> Array:
+    """What records (n, k), (n,) are above the plane, exactly 0 on it."""
+    residuals = y - X @ b
+    size = max(float(np.abs(y).max()), float((np.abs(X).max(axis=0) * np.abs(b)).max()), 1e-300)
+    return np.where(np.abs(residuals) <= _ON * size, 0.0, residuals)
 
 
 def _solved(X: Array, y: Array, counts: Array, fixed: Array, tau: float) -> Array | None:

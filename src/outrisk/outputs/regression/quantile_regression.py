@@ -26,7 +26,7 @@ from outrisk.outputs.regression.quantile_errors import (
     QuantileProgram,
     errors_of,
 )
-from outrisk.outputs.regression.quantile_fit import Plane, deviations_of, fitted_plane
+from outrisk.outputs.regression.quantile_fit import Plane, deviations_of, fitted_plane, residuals_of
 from outrisk.outputs.regression.quantile_totals import AtPlane, summary_of
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.release import INFERENCE, Number, Release, Summary
@@ -46,9 +46,9 @@ class QuantileRegression(ByCoefficient):
     """A regression of the quantile `tau` of a response on a formula.
 
     `program`: whose standard errors, p-values and pseudo-R2 they are; `errors` and `bandwidth`: which of these (''
-    for the program's default; see `quantile_errors`). Where several planes have the least sum of deviations,
-    coefficients that these do not share are undefined (NaN), and so is what rests on residuals; beside published
-    values they are those of the plane nearest to these. OutputError for a formula that cannot be read, or without a
+    for the program's default; see `quantile_errors`). Where several planes have the least sum of deviations, as often
+    beside categories, each program prints one that passes through as many records as there are columns: here it is
+    one of these too, beside published values the nearest of all. OutputError for a formula that cannot be read, or without a
     constant among its columns; for a `tau` that is not between 0 and 1.
     """
 
@@ -158,9 +158,7 @@ class QuantileRegression(ByCoefficient):
         return record_counts(self.labels, "number of records", low, high)
 
     def refit(self, data: Microdata, start: Array | None = None) -> Array:
-        """Published numbers (k,); NaN where one is undefined. OutputError where columns are collinear, or where no
-        printed coefficient is the same in all planes.
-        """
+        """Published numbers (k,); NaN where one is undefined. OutputError where columns are collinear."""
         sample, frame = self.linear.sample(data)
         return self.release.numbers(self.fit(sample, frame, start))
 
@@ -178,20 +176,13 @@ class QuantileRegression(ByCoefficient):
         """What the fit says, beside published numbers (k,) at the plane nearest to them."""
         plane, parts = self.plane(sample, frame), set(self.release.parts)
         begin = None if start is None else np.asarray(start[: len(plane.coefficients)], dtype=float)
-        unique, b = plane.unique, plane.coefficients
-        if not unique.all() and begin is not None:
+        b = plane.coefficients
+        if not plane.unique.all() and begin is not None:
             b = plane.nearest(sample.design, self.tau, begin)
-        elif not unique[self.kept].any():
-            raise self._error(
-                f"several planes have the least sum of deviations at tau = {self.tau:g}, and no printed coefficient is "
-                "the same in all; give the 'values' that the program printed, or take another tau"
-            )
-        else:
-            b = np.where(unique, b, np.nan)
         n, k = sample.design.shape
         errors = None
-        if parts & set(INFERENCE) and np.isfinite(b).all():
-            residuals = plane.residuals if unique.all() else sample.response - sample.design @ b
+        if parts & set(INFERENCE):
+            residuals = residuals_of(sample.design, sample.response, b)
             how = (self.program, self.errors_meant, self.bandwidth)
             errors = errors_of(sample.design, sample.response, residuals, self.tau, *how)
         raw, quantile = self._raw(sample.response)
