@@ -117,6 +117,7 @@ OUTPUTS = [
     {"kind": "logit", "formula": "ill ~ C(area, Treatment(reference='s')) + np.log(age + 1)", "event": "yes"},
     {"kind": "ols", "response": "age", "terms": ["area", "sex"], "release": ["coefficients", "standard_errors", "r2"]},
     {"kind": "mixed", "formula": "age ~ sex + (1 | area)", "release": ["coefficients", "p_values", "sigma_u", "rho"]},
+    {"kind": "quantreg", "formula": "age ~ sex + area", "tau": [0.25, 0.5], "release": ["coefficients", "deviations"]},
     {"kind": "mnlogit", "formula": "area ~ age", "decimals": {"coefficients": 2}, "base": "s"},
     {"kind": "poisson", "formula": "age ~ area", "offset": "log(sex)", "exponentiate": True, "level": 0.9},
     {"kind": "ologit", "formula": "area ~ age", "exponentiate": True, "release": ["coefficients", "p_values"]},

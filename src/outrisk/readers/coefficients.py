@@ -50,7 +50,7 @@ class Coefficients:
     its events. unread: what else is printed of the model, in words, and follows from nothing that is read.
     program, absorb, levels: of fixed effects, which program printed it, the variables absorbed, where it names them,
     and texts of how many levels each has. method, by: of a mixed model, how and by which program it was fitted; its
-    groups are in `absorb`.
+    groups are in `absorb`. tau: of which quantile it is, where it says that; its program is in `by`.
     subset: of whom it is, as the table says it, where these are not all. unweighted, unstratified: it says that it has
     no weights, or no strata. survey: the design of a survey that it is by, as far as it is printed.
     """
@@ -98,6 +98,7 @@ class Coefficients:
     levels: tuple[str, ...] = ()
     method: str = ""
     by: str = ""
+    tau: str = ""
     subset: str = ""
     unweighted: bool = False
     unstratified: bool = False

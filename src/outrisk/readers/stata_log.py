@@ -9,6 +9,8 @@ from outrisk.errors import OutputError
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.printed_fixed_effects import of_stata
 from outrisk.readers.printed_mixed import of_stata as of_mixed
+from outrisk.readers.printed_quantiles import STATA
+from outrisk.readers.printed_quantiles import of_stata as of_quantile
 from outrisk.readers.source import Source
 from outrisk.readers.survey_designs import design_in
 
@@ -30,6 +32,7 @@ _KINDS = (  # of a title, which may be one of survey data
     (r"Ordered logistic regression|Ordered logit estimates", "ologit"),
     (r"Ordered probit regression|Ordered probit estimates", "oprobit"),
     (r"Negative binomial regression", "negbin"),
+    (STATA, "quantreg"),
 )
 _TITLE = re.compile(r"^[ \t]*([A-Z.\d][^=|\n]*?)[ \t]{2,}(?:Number of obs|No\. of obs)\b", re.M)
 _ALONE = re.compile(r"^[ \t]*([A-Z][\w ()/,:-]*\bregr(?:ession|\.)(?: (?:with|--) [\w -]+| for [\w ]+)?)[ \t]*$", re.M)
@@ -50,7 +53,7 @@ _UNREAD = {  # what a log says of a model and no output has, by a pattern
     "the time at risk": r"Time at risk\s*=",
 }
 _IF = (  # of the command, where the log has it, whom it is of
-    r"^\s*\. (?:\w+(?:,[^:\n]*)?: *)?(?:reg\w*|areg|xtreg|logi\w+|o?probit|poisson|[mno]\w*logit|nbreg|stcox)\b"
+    r"^\s*\. (?:\w+(?:,[^:\n]*)?: *)?(?:reg\w*|areg|xtreg|logi\w+|o?probit|poisson|[mno]\w*logit|nbreg|stcox|qreg)\b"
     r"[^\n]*?\bif\b([^,\n]+)"
 )
 
@@ -110,6 +113,8 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     if random:
         kind, unread = "mixed", [*unread, *random.unread]
         single = {part: number for part, number in single.items() if part == "n"} | random.single
+    quantile = of_quantile(text) if kind == "quantreg" else None
+    single |= quantile[1] if quantile else {}
     clusters = re.findall(r"adjusted for\s+(?:[\d,]+\s+clusters\s+in|clustering\s+on)\s+(\w+)", text)
     return Coefficients(
         tuple(rows),
@@ -140,7 +145,8 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         absorb=absorbed.names if absorbed else (random.groups,) if random and random.groups else (),
         levels=absorbed.levels if absorbed else (random.levels,) if random and random.levels else (),
         method=random.method if random else "",
-        by=random.program if random else "",
+        by=random.program if random else "stata" if quantile else "",
+        tau=quantile[0] if quantile else "",
     )
 
 
@@ -165,7 +171,7 @@ def _kind(above: str, place: str) -> str:
         raise OutputError(
             f"{place}: its title is '{title}', of a model that is not known; known are those of regress, logit, "
             "logistic, probit, mlogit, ologit, oprobit, poisson, nbreg, stcox, areg, xtreg (fe, re), reghdfe, mixed, "
-            "and glm by the links of logit, probit and poisson"
+            "qreg, and glm by the links of logit, probit and poisson"
         )
     return ""
 

@@ -31,6 +31,7 @@ from outrisk.readers import (
     esttab,
     gtsummary,
     mixed_output,
+    quantile_output,
     modelsummary,
     r_output,
     spss_output,
@@ -87,6 +88,7 @@ class Reader(Protocol):
 
 READERS: list[tuple[str, Reader]] = [  # the first that recognises a source reads it
     ("R's lme4, nlme, plm (random) and broom.mixed", mixed_output),
+    ("R's quantreg", quantile_output),
     ("statsmodels", statsmodels_summary),
     ("Stata log", stata_log),
     ("R's gtsummary", gtsummary),

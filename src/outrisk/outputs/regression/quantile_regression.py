@@ -38,6 +38,7 @@ from outrisk.problem.released import ModelPart, Released, half_digit
 
 _VALUES = 2_000  # of the response, up to which a search is told the raw sum of deviations
 _RAW: tuple[Number, ...] = ("pseudo_r2", "raw_deviations")
+_WHOLE = 1e-9  # records
 _COLLINEAR = 1e-12  # least eigenvalue of the scaled cross-product of the design
 
 
@@ -192,16 +193,15 @@ class QuantileRegression(ByCoefficient):
         return summary_of(b, errors, df, float(n), pseudo, deviations, raw, quantile)
 
     def _raw(self, response: Array) -> tuple[float, float]:
-        """The sum of deviations from the quantile of the response, and that; NaN where several numbers are it."""
-        y, n = np.sort(response), len(response)
-        if self.program == "statsmodels":  # interpolated
-            quantile = float(np.quantile(y, self.tau))
-            return deviations_of(y - quantile, self.tau), quantile
-        place = n * self.tau
-        whole = abs(place - round(place)) < 1e-9
-        at = max(int(round(place)) if whole else int(np.ceil(place)), 1) - 1
-        apart = whole and at + 1 < n and y[at + 1] > y[at]
-        return deviations_of(y - y[at], self.tau), np.nan if apart else float(y[at])
+        """The sum of deviations from the quantile of the response, and that: the least of several that it may be, by
+        statsmodels interpolated.
+        """
+        place = len(response) * self.tau
+        whole = round(place) if abs(place - round(place)) < _WHOLE else int(np.ceil(place))
+        quantile = float(np.sort(response)[max(whole, 1) - 1])
+        if self.program == "statsmodels":
+            quantile = float(np.quantile(response, self.tau))
+        return deviations_of(response - quantile, self.tau), quantile
 
     @property
     def sought(self) -> NDArray[np.bool_]:

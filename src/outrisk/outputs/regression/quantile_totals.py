@@ -18,6 +18,7 @@ from outrisk.outputs.base import Array
 from outrisk.outputs.regression.release import Release, Summary
 from outrisk.problem.algebra import symmetric
 from outrisk.problem.formulas import Estimates, ModelSays
+from outrisk.problem.released import half_digit
 
 _RIDGE = 1e-9  # of the scaled cross-product of the design
 _LEAST = 1e-9  # records
@@ -95,29 +96,37 @@ class AtPlane:
         values, vectors = np.linalg.eigh(scaled)
         return (vectors / np.maximum(values, _RIDGE)) @ vectors.T / np.outer(scale, scale) / density
 
-    def _left(self, score: Array, on: Array, both: Array) -> Array:
-        """What of the score (k,) those on the plane do not make up for: along each axis of theirs, as far as it is."""
+    def _left(self, score: Array, on: Array, both: Array, inverse: Array) -> tuple[Array, Array]:
+        """What of the score (k,) those on the plane do not make up for: along each axis of theirs, as far as it is. And
+        how that changes with the score (k, k): where nothing is left, so slowly that no digit of a coefficient changes
+        while they do make up for it.
+        """
         scale = np.sqrt(np.maximum(np.diag(both), _LEAST))
         values, vectors = np.linalg.eigh(on / np.outer(scale, scale))
         along = vectors.T @ (score / scale)
         records = max(float(self.ones @ on @ self.ones), 0.0)
         most = 0.5 * np.sqrt(np.maximum(values, 0.0) * records) / self._k
-        left = np.sign(along) * np.maximum(np.abs(along) - most, 0.0)
-        return np.asarray(scale * (vectors @ left))
+        share = np.maximum(1.0 - most / np.maximum(np.abs(along), 1e-300), 0.0)
+        far = np.abs(inverse @ (scale[:, None] * vectors)) * most  # of each coefficient along each axis (k, k)
+        half = half_digit(self.release.digits(self._k))[: self._k]
+        slow = np.min(half[:, None] / np.maximum(far, 1e-300), axis=0, initial=1.0)
+        change = (scale[:, None] * vectors * np.where(share > 0.0, 1.0, slow)) @ vectors.T / scale
+        return np.asarray(scale * (vectors @ (along * share))), change
 
     def numbers(self, totals: Array, information: Array) -> Array:
         """Published numbers (k,), to first order of the score."""
         return self.release.numbers(self._summary(totals)[0], self.published)
 
     def _summary(self, totals: Array) -> tuple[Summary, Array, Array]:
+        """What the fit says, derivatives (k, k) of the coefficients in the score, and their step (k,)."""
         score, on, both, deviations, n = self._parts(totals)
         inverse = self._inverse(both, deviations, n)
-        left = self._left(score, on, both)
+        left, change = self._left(score, on, both, inverse)
         step = inverse @ left
         fitted = max(deviations - float(left @ step) / 2.0, 0.0)
         raw, quantile, _ = self._raw(totals)
         pseudo = 1.0 - fitted / raw if raw > 0.0 else np.nan
-        return summary_of(self.values + step, None, np.inf, n, pseudo, fitted, raw, quantile), inverse, step
+        return summary_of(self.values + step, None, np.inf, n, pseudo, fitted, raw, quantile), inverse @ change, step
 
     def _raw(self, totals: Array) -> tuple[float, float, Array]:
         """The least sum of deviations from one number, that number, and the deviation of each value (V,) from it."""
@@ -132,7 +141,7 @@ class AtPlane:
 
     def jacobian(self, totals: Array, information: Array) -> Array:
         """Their derivatives (k, m); the density is held."""
-        fit, inverse, step = self._summary(totals)
+        fit, change, step = self._summary(totals)
         k, size, m = self._k, self._size, len(totals)
         rows, columns = np.tril_indices(k)
         # what each total adds to the sums of x, by the combination of columns that is 1
@@ -153,7 +162,7 @@ class AtPlane:
             raw[-len(self.support) :] = self._raw(totals)[2]
         whole = float(fit.raw_deviations)
         pseudo = -(deviations - float(fit.deviations) / whole * raw) / whole if whole > 0.0 else np.zeros(m)
-        slopes = summary_of(inverse @ score, None, np.zeros(m), n, pseudo, deviations, raw, np.zeros(m))
+        slopes = summary_of(change @ score, None, np.zeros(m), n, pseudo, deviations, raw, np.zeros(m))
         return self.release.jacobian(fit, slopes, self.published)
 
     def precision(self, totals: Array, information: Array) -> Array:
@@ -185,7 +194,8 @@ class AtPlane:
     def score(self, totals: Array, information: Array) -> tuple[Array, Array]:
         """What those on the plane leave of the score (k,), and how it changes with the coefficients (k, k)."""
         score, on, both, deviations, n = self._parts(totals)
-        return self._left(score, on, both), np.linalg.pinv(self._inverse(both, deviations, n), hermitian=True)
+        inverse = self._inverse(both, deviations, n)
+        return self._left(score, on, both, inverse)[0], np.linalg.pinv(inverse, hermitian=True)
 
     def estimates(self, totals: Array, information: Array, low: Array, high: Array) -> Estimates:
         """The coefficients, and what numbers between low and high (k,) say of them."""
