@@ -108,7 +108,9 @@ def test_a_sum_of_deviations_of_0_tells_all():
 
 
 def test_several_planes_are_said():
-    frame = pd.DataFrame({"wage": [10, 20, 30, 40] * 20, "age": 30, "score": 1, "area": "a", "chief": ["no", "yes"] * 40})
+    frame = pd.DataFrame(
+        {"wage": [10, 20, 30, 40] * 20, "age": 30, "score": 1, "area": "a", "chief": ["no", "yes"] * 40}
+    )
     frame["wage"] = np.where(frame["chief"] == "no", 100, frame["wage"] + np.arange(80))
     (told,) = found(output("wage ~ chief"), frame, "several planes fit")
     assert not told.certain and "chief[T.yes]" in told.places

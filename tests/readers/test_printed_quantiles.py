@@ -76,7 +76,8 @@ def test_what_contradicts_is_refused(entry, reason):
 
 
 def test_a_print_is_not_read_as_another_kind():
+    document = {"name": "wages", "data": {"path": "wages.csv"}, "keys": ["age"], "target": "wage"}
+    entry = {"kind": "ols", "formula": "wage ~ age + area", "values": "rq_nid.txt"}
+    study = study_of(document | {"outputs": [entry]}, PRINTED / "wages.yaml")
     with pytest.raises(OutputError, match="the table is of a quantreg, the output says kind: ols"):
-        document = {"name": "wages", "data": {"path": "wages.csv"}, "keys": ["age"], "target": "wage"}
-        entry = {"kind": "ols", "formula": "wage ~ age + area", "values": "rq_nid.txt"}
-        study_of(document | {"outputs": [entry]}, PRINTED / "wages.yaml").given(data().codebook)
+        study.given(data().codebook)

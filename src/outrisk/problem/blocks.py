@@ -127,7 +127,8 @@ class Model:
     equations and y its `response[level]` at a level of `place`:
 
     - score (E k): residual_e x; for 'ols' the residual is y - eta, for the GLMs the derivative of the log-likelihood
-      in eta; for 'sign' that of y - eta, 0 where it is at most 1. 'mnlogit' has y = 0 for the reference outcome and e + 1 for the outcome of equation e.
+      in eta; for 'sign' that of y - eta, 0 where it is at most 1. 'mnlogit' has y = 0 for the reference outcome and
+      e + 1 for the outcome of equation e.
     - with `shape` (A,), of one equation, then the derivatives in these further parameters (A): each is like an equation
       of its own whose design is a constant alone. 'ologit', 'oprobit': A thresholds, increasing; y = 0, ..., A is how
       many of them lie below the latent response x'coefficients + error. 'negbin': the dispersion alpha, the variance

@@ -42,7 +42,9 @@ def of_quantile(
     """
     said, new = entry.model_fields_set, dict[str, Any]()
     if isinstance(entry.tau, tuple) and len(entry.tau) > 1:
-        raise OutputError(f"{place}: values are of one quantile, the output has {list(entry.tau)}; write an output each")
+        raise OutputError(
+            f"{place}: values are of one quantile, the output has {list(entry.tau)}; write an output each"
+        )
     own = entry.tau[0] if isinstance(entry.tau, tuple) else entry.tau
     theirs = read_printed(table.tau)
     if theirs is None:
@@ -51,7 +53,9 @@ def of_quantile(
     elif "tau" not in said:
         new["tau"] = theirs.value
     elif abs(own - theirs.value) > theirs.half:
-        raise OutputError(f"{place}: the table is of the quantile {table.tau}, the output says tau: {own:g}; correct it")
+        raise OutputError(
+            f"{place}: the table is of the quantile {table.tau}, the output says tau: {own:g}; correct it"
+        )
     if table.by and "program" in said and entry.program != table.by:
         raise OutputError(f"{place}: the table is by {table.by}, the output says program: {entry.program}; correct it")
     new |= {"program": table.by} if table.by and "program" not in said else {}
@@ -59,7 +63,9 @@ def of_quantile(
     robust = table.robust if program == "stata" else ""
     printed = {"robust": "robust", "nonrobust": "iid"}.get(robust, "")
     if printed and entry.errors and entry.errors != printed:
-        raise OutputError(f"{place}: its standard errors are {printed}, the output says errors: {entry.errors}; correct it")
+        raise OutputError(
+            f"{place}: its standard errors are {printed}, the output says errors: {entry.errors}; correct it"
+        )
     if printed and not entry.errors:
         new["errors"] = printed
     elif not printed and not entry.errors and any({*INFERENCE, *_LIMITS} & {*texts} for _, texts in table.rows):

@@ -35,9 +35,7 @@ _GUESSED = 0.5  # share of those on the plane among those who may be, from which
 _TOLD = 1e-9  # of the response, by which a least value is apart from a fitted one
 
 
-def of_quantile_regressions(
-    output: Output, data: Microdata, appetite: Appetite, target: str
-) -> Iterator[Found]:
+def of_quantile_regressions(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
     """What a quantile regression tells of people for certain, and the rules that it breaks as any regression does."""
     if not isinstance(output, QuantileRegression):
         return
@@ -71,7 +69,7 @@ def _cells(
     span, seen = Span(sample.design), set[bytes]()
     for label, inside in _candidates(output, sample, rows, data, appetite):
         X = sample.design[inside]
-        if inside.tobytes() in seen or not (X == X[0]).all() or not output.kept[X[0] != 0.0].all():
+        if inside.tobytes() in seen or not (X[0] == X).all() or not output.kept[X[0] != 0.0].all():
             continue
         seen.add(inside.tobytes())
         if span.of(inside) is not None:
@@ -208,7 +206,9 @@ def _several(output: QuantileRegression, unique: NDArray[np.bool_], rows: Rows) 
     """Coefficients that are not the same in all planes with the least sum of deviations: what a program prints of them
     is its choice, which need not be the one that is assessed, unless it is given.
     """
-    some = [name for name, sure, kept in zip(output.coefficients, unique, output.kept, strict=True) if kept and not sure]
+    some = [
+        name for name, sure, kept in zip(output.coefficients, unique, output.kept, strict=True) if kept and not sure
+    ]
     if some:
         yield Found.of(
             "several planes fit",
@@ -216,8 +216,8 @@ def _several(output: QuantileRegression, unique: NDArray[np.bool_], rows: Rows) 
             output.name,
             len(some),
             rows[:0],
-            f"{plural(len(some), 'coefficient')} {'is' if len(some) == 1 else 'are'} not the same in all planes that have "
-            "the least sum of deviations: another program may print another, and one of them is assessed.",
+            f"{plural(len(some), 'coefficient')} {'is' if len(some) == 1 else 'are'} not the same in all planes that "
+            "have the least sum of deviations: another program may print another, and one of them is assessed.",
             named(some),
             "Give the printed numbers as 'values'.",
         )
@@ -246,8 +246,8 @@ def _passed(
         1,
         who,
         f"The plane passes through {people(data.people(who))}, and at the terms of {int(may.sum()):,} records of "
-        f"{len(on):,} alone it comes to a value that {output.response} can have: whoever knows the terms of all can tell "
-        "which they may be, and their value.",
+        f"{len(on):,} alone it comes to a value that {output.response} can have: whoever knows the terms of all can "
+        "tell which they may be, and their value.",
         "",
         "Print the coefficients to fewer digits.",
     )

@@ -82,19 +82,19 @@ def _iqr(values: Array) -> float:
 def _inverse(matrix: Array) -> Array | None:
     try:
         scale = np.sqrt(np.diag(matrix))
-        return np.linalg.inv(matrix / np.outer(scale, scale)) / np.outer(scale, scale)
+        return np.asarray(np.linalg.inv(matrix / np.outer(scale, scale)) / np.outer(scale, scale))
     except np.linalg.LinAlgError:
         return None
 
 
 def _sandwich(design: Array, density: Array, tau: float) -> Array | None:
     inverse = _inverse((design.T * density) @ design)
-    return None if inverse is None else tau * (1.0 - tau) * inverse @ (design.T @ design) @ inverse
+    return None if inverse is None else np.asarray(tau * (1.0 - tau) * inverse @ (design.T @ design) @ inverse)
 
 
 def _iid(design: Array, sparsity: float, tau: float) -> Array | None:
     inverse = _inverse(design.T @ design)
-    return None if inverse is None else tau * (1.0 - tau) * sparsity**2 * inverse
+    return None if inverse is None else np.asarray(tau * (1.0 - tau) * sparsity**2 * inverse)
 
 
 def _by_kernel(design: Array, response: Array, residuals: Array, tau: float, errors: Errors, h: float) -> Array | None:
@@ -131,8 +131,8 @@ def _by_order(design: Array, residuals: Array, tau: float, h: float) -> Array | 
 def _by_planes(
     design: Array, response: Array, tau: float, program: QuantileProgram, errors: Errors, h: float
 ) -> Array | None:
-    """By how far the planes of tau - h and tau + h are apart: at each record (R's nid, Stata's robust), or at their mean
-    (Stata's iid).
+    """By how far the planes of tau - h and tau + h are apart: at each record (R's nid, Stata's robust), or at their
+    mean (Stata's iid).
     """
     h = _within(h, tau)
     planes = [fitted_plane(design, response, each, unique=False) for each in (tau + h, tau - h)]
@@ -144,5 +144,3 @@ def _by_planes(
     width = design @ apart
     density = np.maximum(2.0 * h / (width - _EPS if program == "quantreg" else width), 0.0)
     return _sandwich(design, density, tau)
-
-

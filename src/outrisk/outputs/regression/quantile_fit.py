@@ -42,13 +42,17 @@ class Plane:
 
     def nearest(self, design: Array, tau: float, wanted: Array) -> Array:
         """The coefficients (k,) of the plane with the least sum of deviations that lies nearest to some (k,), by the
-        sum of their distances over the sizes of their columns; NaN among these asks nothing.
+        sum of their distances over the sizes of their columns; NaN among these asks nothing. Its own where that plane
+        passes through fewer records than there are columns: no program prints it.
         """
         scale = np.abs(design).max(axis=0)
         X, far = design / scale, np.nan_to_num((wanted - self.coefficients) * scale)
         if not far.any():
             return self.coefficients
-        return self.coefficients + _moved(X, self.residuals, tau, far, np.isfinite(wanted)) / scale
+        found = self.coefficients + _moved(X, self.residuals, tau, far, np.isfinite(wanted)) / scale
+        response = self.residuals + design @ self.coefficients
+        on = residuals_of(design, response, found) == 0.0
+        return found if np.linalg.matrix_rank(X[on]) == len(found) else self.coefficients
 
     def deviations(self, tau: float) -> float:
         """The sum of weighted absolute deviations: tau above, 1 - tau below."""
@@ -71,8 +75,24 @@ def fitted_plane(design: Array, response: Array, tau: float, unique: bool = True
     if found is None:
         return None
     b, residuals = _on_plane(X, response, found)
+    for _ in range(X.shape[1]):
+        if np.linalg.matrix_rank(X[residuals == 0.0]) == X.shape[1]:
+            break
+        b, residuals = _on_plane(X, response, b + _to_the_next(X, residuals))
     sure = _told(X, residuals, tau) if unique else np.ones(len(b), np.bool_)
     return Plane(b / scale, residuals, sure)
+
+
+def _to_the_next(X: Array, residuals: Array) -> Array:
+    """The step (k,) from a plane through too few records, whose sum of deviations is flat where these stay on it, to
+    one that passes through another.
+    """
+    on = residuals == 0.0
+    direction = np.linalg.svd(X[on], full_matrices=True)[2][-1] if on.any() else np.eye(X.shape[1])[0]
+    along = X[~on] @ direction
+    some = np.abs(along) > _ON * float(np.abs(along).max())
+    steps = residuals[~on][some] / along[some]
+    return np.asarray(direction * steps[np.abs(steps).argmin()])
 
 
 def _on_plane(X: Array, y: Array, b: Array) -> tuple[Array, Array]:
@@ -82,15 +102,14 @@ def _on_plane(X: Array, y: Array, b: Array) -> tuple[Array, Array]:
         kinds = np.unique(np.column_stack([X[on], y[on]]), axis=0) if on.any() else np.zeros((0, X.shape[1] + 1))
         better = np.linalg.lstsq(kinds[:, :-1], kinds[:, -1] - kinds[:, :-1] @ b, rcond=None)[0] if len(kinds) else 0.0
         b = b + better
-    residuals = y - X @ b
-    return b, np.where(on, 0.0, residuals)
+    return b, residuals_of(X, y, b)
 
 
 def residuals_of(X: Array, y: Array, b: Array) -> Array:
     """What records (n, k), (n,) are above the plane, exactly 0 on it."""
     residuals = y - X @ b
     size = max(float(np.abs(y).max()), float((np.abs(X).max(axis=0) * np.abs(b)).max()), 1e-300)
-    return np.where(np.abs(residuals) <= _ON * size, 0.0, residuals)
+    return np.asarray(np.where(np.abs(residuals) <= _ON * size, 0.0, residuals), dtype=np.float64)
 
 
 def _solved(X: Array, y: Array, counts: Array, fixed: Array, tau: float) -> Array | None:
@@ -102,7 +121,7 @@ def _solved(X: Array, y: Array, counts: Array, fixed: Array, tau: float) -> Arra
         bounds=np.column_stack([(tau - 1.0) * counts, tau * counts]),
         method="highs",
     )
-    return -np.asarray(result.eqlin.marginals) if result.status == 0 else None
+    return np.asarray(-np.asarray(result.eqlin.marginals), dtype=np.float64) if result.status == 0 else None
 
 
 def _kinds(X: Array, y: Array) -> tuple[Array, Array, Array]:
@@ -183,9 +202,7 @@ def _told(X: Array, residuals: Array, tau: float) -> NDArray[np.bool_]:
         )
         ends = np.repeat([tau, 1.0 - tau], len(B))
         bounds = [(tau - 1.0, tau)] * len(B) + [(0.0, 1.0)]
-        result = linprog(
-            np.append(np.zeros(len(B)), -1.0), beyond, ends, rows, -score, bounds, method="highs"
-        )
+        result = linprog(np.append(np.zeros(len(B)), -1.0), beyond, ends, rows, -score, bounds, method="highs")
         if result.status == 0 and -result.fun > _INSIDE:
             return np.ones(k, dtype=np.bool_)
     return _unmoved(B, counts.astype(np.float64), score, tau)

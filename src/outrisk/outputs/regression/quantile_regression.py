@@ -32,7 +32,7 @@ from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.release import INFERENCE, Number, Release, Summary
 from outrisk.outputs.regression.totals import spans_one
 from outrisk.problem.analysis import RecordCounts
-from outrisk.problem.blocks import Joint, Model, Term
+from outrisk.problem.blocks import Model, Term
 from outrisk.problem.counts import middle
 from outrisk.problem.released import ModelPart, Released, half_digit
 
@@ -49,8 +49,8 @@ class QuantileRegression(ByCoefficient):
     `program`: whose standard errors, p-values and pseudo-R2 they are; `errors` and `bandwidth`: which of these (''
     for the program's default; see `quantile_errors`). Where several planes have the least sum of deviations, as often
     beside categories, each program prints one that passes through as many records as there are columns: here it is
-    one of these too, beside published values the nearest of all. OutputError for a formula that cannot be read, or without a
-    constant among its columns; for a `tau` that is not between 0 and 1.
+    one of these too, beside published values the nearest of all. OutputError for a formula that cannot be read, or
+    without a constant among its columns; for a `tau` that is not between 0 and 1.
     """
 
     formula: str
@@ -74,8 +74,8 @@ class QuantileRegression(ByCoefficient):
             raise self._error(f"program: {self.program!r} is not one of {list(PROGRAMS)}")
         if self.errors not in ("", *ERRORS[self.program]):
             raise self._error(
-                f"errors: {self.errors!r} is not known of {self.program}; write one of {list(ERRORS[self.program])}, or "
-                "leave standard errors, limits and p-values out of 'release'"
+                f"errors: {self.errors!r} is not known of {self.program}; write one of {list(ERRORS[self.program])}, "
+                "or leave standard errors, limits and p-values out of 'release'"
             )
         if not self.linear.has_constant:
             raise self._error(f"formula {self.formula!r} is without a constant; add 1 to it")
@@ -226,7 +226,7 @@ class QuantileRegression(ByCoefficient):
         K, tables = len(b), self.linear.tables
         place, y = tables.response
         half = half_digit(self.release.digits(K))[:K]
-        unit = float(half @ tables._largest) + 1e-9 * float(np.abs(y).max())
+        unit = float(half @ tables.largest) + 1e-9 * float(np.abs(y).max())
         raw = bool(set(_RAW) & set(self.release.parts)) and self._tells_raw
         extra = [Term(place, np.array([0]), y[:, None])]
         if raw:
@@ -279,7 +279,7 @@ class QuantileRegression(ByCoefficient):
         if proves or len(of) == len(low):
             return None
         parts = {*INFERENCE, "raw_quantile", *(() if self._tells_raw else _RAW)}
-        rest = replace(self, release=self.release.without(parts))  # type: ignore[arg-type]
+        rest = replace(self, release=self.release.without(parts))
         made = rest.parts(middle(low[of], high[of]))
         names = [self.labels[at] for at in of]
         return Released(CountsFirst.of_whole(self, self, made, of, names), low[of], high[of], made, of)

@@ -18,7 +18,6 @@ from outrisk.outputs.base import Array
 from outrisk.outputs.regression.release import Release, Summary
 from outrisk.problem.algebra import symmetric
 from outrisk.problem.formulas import Estimates, ModelSays
-from outrisk.problem.released import half_digit
 
 _RIDGE = 1e-9  # of the scaled cross-product of the design
 _LEAST = 1e-9  # records
@@ -75,8 +74,8 @@ class AtPlane:
         return self._k * (self._k + 1) // 2
 
     def _parts(self, totals: Array) -> tuple[Array, Array, Array, float, float]:
-        """Half the difference of those above and below, and of all in favour of tau (k,); cross-products of those on the
-        plane (k, k), and of all; the sum of deviations, and records.
+        """Half the difference of those above and below, and of all in favour of tau (k,); cross-products of those on
+        the plane (k, k), and of all; the sum of deviations, and records.
         """
         k, size = self._k, self._size
         on, off = symmetric(totals[k : k + size], k), symmetric(totals[k + size : k + 2 * size], k)
@@ -94,24 +93,18 @@ class AtPlane:
         scale = np.sqrt(np.maximum(np.diag(both), _LEAST))
         scaled = both / np.outer(scale, scale)
         values, vectors = np.linalg.eigh(scaled)
-        return (vectors / np.maximum(values, _RIDGE)) @ vectors.T / np.outer(scale, scale) / density
+        inverse = (vectors / np.maximum(values, _RIDGE)) @ vectors.T
+        return np.asarray(inverse / np.outer(scale, scale) / density)
 
-    def _left(self, score: Array, on: Array, both: Array, inverse: Array) -> tuple[Array, Array]:
-        """What of the score (k,) those on the plane do not make up for: along each axis of theirs, as far as it is. And
-        how that changes with the score (k, k): where nothing is left, so slowly that no digit of a coefficient changes
-        while they do make up for it.
-        """
+    def _left(self, score: Array, on: Array, both: Array) -> Array:
+        """What of the score (k,) those on the plane do not make up for: along each axis of theirs, as far as it is."""
         scale = np.sqrt(np.maximum(np.diag(both), _LEAST))
         values, vectors = np.linalg.eigh(on / np.outer(scale, scale))
         along = vectors.T @ (score / scale)
         records = max(float(self.ones @ on @ self.ones), 0.0)
         most = 0.5 * np.sqrt(np.maximum(values, 0.0) * records) / self._k
-        share = np.maximum(1.0 - most / np.maximum(np.abs(along), 1e-300), 0.0)
-        far = np.abs(inverse @ (scale[:, None] * vectors)) * most  # of each coefficient along each axis (k, k)
-        half = half_digit(self.release.digits(self._k))[: self._k]
-        slow = np.min(half[:, None] / np.maximum(far, 1e-300), axis=0, initial=1.0)
-        change = (scale[:, None] * vectors * np.where(share > 0.0, 1.0, slow)) @ vectors.T / scale
-        return np.asarray(scale * (vectors @ (along * share))), change
+        left = np.sign(along) * np.maximum(np.abs(along) - most, 0.0)
+        return np.asarray(scale * (vectors @ left))
 
     def numbers(self, totals: Array, information: Array) -> Array:
         """Published numbers (k,), to first order of the score."""
@@ -121,12 +114,12 @@ class AtPlane:
         """What the fit says, derivatives (k, k) of the coefficients in the score, and their step (k,)."""
         score, on, both, deviations, n = self._parts(totals)
         inverse = self._inverse(both, deviations, n)
-        left, change = self._left(score, on, both, inverse)
+        left = self._left(score, on, both)
         step = inverse @ left
         fitted = max(deviations - float(left @ step) / 2.0, 0.0)
         raw, quantile, _ = self._raw(totals)
         pseudo = 1.0 - fitted / raw if raw > 0.0 else np.nan
-        return summary_of(self.values + step, None, np.inf, n, pseudo, fitted, raw, quantile), inverse @ change, step
+        return summary_of(self.values + step, None, np.inf, n, pseudo, fitted, raw, quantile), inverse, step
 
     def _raw(self, totals: Array) -> tuple[float, float, Array]:
         """The least sum of deviations from one number, that number, and the deviation of each value (V,) from it."""
@@ -141,7 +134,7 @@ class AtPlane:
 
     def jacobian(self, totals: Array, information: Array) -> Array:
         """Their derivatives (k, m); the density is held."""
-        fit, change, step = self._summary(totals)
+        fit, inverse, step = self._summary(totals)
         k, size, m = self._k, self._size, len(totals)
         rows, columns = np.tril_indices(k)
         # what each total adds to the sums of x, by the combination of columns that is 1
@@ -162,14 +155,14 @@ class AtPlane:
             raw[-len(self.support) :] = self._raw(totals)[2]
         whole = float(fit.raw_deviations)
         pseudo = -(deviations - float(fit.deviations) / whole * raw) / whole if whole > 0.0 else np.zeros(m)
-        slopes = summary_of(change @ score, None, np.zeros(m), n, pseudo, deviations, raw, np.zeros(m))
+        slopes = summary_of(inverse @ score, None, np.zeros(m), n, pseudo, deviations, raw, np.zeros(m))
         return self.release.jacobian(fit, slopes, self.published)
 
     def precision(self, totals: Array, information: Array) -> Array:
         """Inverse covariance (k, k) of the published numbers, sampling and rounding together: coefficients as they vary
         with the score, each other number by itself.
         """
-        score, _, both, deviations, n = self._parts(totals)
+        _, _, both, deviations, n = self._parts(totals)
         inverse = self._inverse(both, deviations, n)
         k, count = self._k, max(n, 4.0)
         covariance = np.diag(np.maximum(self.release.noise(self._summary(totals)[0]), 1e-300))
@@ -189,13 +182,14 @@ class AtPlane:
     def told(self, low: Array, high: Array) -> ModelSays:
         """What numbers between `low` and `high` (k,) say of the coefficients."""
         ends, nothing = np.stack([low[: self._k], high[: self._k]], axis=1), np.array([-np.inf, np.inf])
-        return ModelSays(ends, np.tile(nothing, (self._k, 1)), *[nothing] * 6, centred=True)
+        six = (nothing, nothing, nothing, nothing, nothing, nothing)
+        return ModelSays(ends, np.tile(nothing, (self._k, 1)), *six, centred=True)
 
     def score(self, totals: Array, information: Array) -> tuple[Array, Array]:
         """What those on the plane leave of the score (k,), and how it changes with the coefficients (k, k)."""
         score, on, both, deviations, n = self._parts(totals)
         inverse = self._inverse(both, deviations, n)
-        return self._left(score, on, both, inverse)[0], np.linalg.pinv(inverse, hermitian=True)
+        return self._left(score, on, both), np.asarray(np.linalg.pinv(inverse, hermitian=True), np.float64)
 
     def estimates(self, totals: Array, information: Array, low: Array, high: Array) -> Estimates:
         """The coefficients, and what numbers between low and high (k,) say of them."""
