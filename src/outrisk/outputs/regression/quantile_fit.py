@@ -150,7 +150,7 @@ def _guess(X: Array, y: Array, tau: float) -> Array:
         value = deviations_of(y - X @ b, tau)
         if value < least:
             best, least = b, value
-    return best
+    return np.asarray(best, dtype=np.float64)
 
 
 def _near(X: Array, y: Array, tau: float) -> Array | None:
