@@ -444,6 +444,18 @@ OF_WAGES = [
     *WAGES,
     {"kind": "ols", "formula": "wage ~ age + C(sex) + hours", "decimals": 2, "release": [*WITH_ERRORS, "r2"]},
 ]
+MEDIAN_FIT = [  # a median regression of wages beside what a paper prints of them
+    {"kind": "quantreg", "formula": "wage ~ age + C(sex) + hours",
+     "release": [*WITH_ERRORS, "p_values", "n", "deviations", "pseudo_r2"],
+     "decimals": {"coefficients": 2, "standard_errors": 2, "p_values": 3, "deviations": 0, "pseudo_r2": 4}},
+    {"kind": "magnitudes", "value": "wage", "by": ["sex"], "statistics": ["count", "mean", "sd"], "decimals": 0},
+    {"kind": "frequencies", "by": ["education", "sex"]},
+]  # fmt: skip
+QUARTILE_FITS = [  # and both quartiles of hours, which most people have alike
+    *MEDIAN_FIT,
+    {"kind": "quantreg", "formula": "hours ~ age + C(sex) + C(income)", "tau": [0.25, 0.75]},
+    {"kind": "frequencies", "by": ["income", "sex"]},
+]
 SHAPES = [  # an inequality table, a concentration table, and what `summarize, detail` prints, beside a table
     {"kind": "magnitudes", "value": "wage", "by": ["marital"], "statistics": ["count", "mean", "sd"], "decimals": 0},
     {"kind": "quantiles", "value": "wage", "by": ["marital"], "quantiles": [0.5]},
@@ -941,6 +953,11 @@ RELEASES = {
     },
     **{f"margins of {n:,}": partial(census, n=n, entries=MARGINS) for n in (300, 1_500, 8_000, 200_000)},
     **{f"marginal effects alone of {n:,}": partial(census, n=n, entries=MARGINS[1:2]) for n in (300, 1_500, 8_000)},
+    **{
+        f"{name} of {n:,}": partial(incomes, n=n, entries=entries)
+        for name, entries in (("a median regression", MEDIAN_FIT), ("three quantile regressions", QUARTILE_FITS))
+        for n in (300, 1_500, 8_000, 200_000)
+    },
     **{f"a regression beside wages of {n:,}": partial(incomes, n=n, entries=OF_WAGES) for n in (400, 3_000)},
     **{f"capital gains of {n:,}": partial(incomes, n=n, entries=GAINS) for n in (400, 3_000)},
     **{f"a page of {n:,}": partial(adult, n=n, names=OF_PAGE, entries=PAGE) for n in (150, 400, 4_000, 8_000, 100_000)},

@@ -127,6 +127,7 @@ OUTPUTS = [
         "small": True,
     },
     {"kind": "iv", "formula": "age ~ sex | ill", "covariance": "HC0", "release": ["coefficients", "standard_errors"]},
+    {"kind": "quantreg", "formula": "age ~ sex + area", "tau": [0.25, 0.5], "release": ["coefficients", "deviations"]},
     {"kind": "mnlogit", "formula": "area ~ age", "decimals": {"coefficients": 2}, "base": "s"},
     {"kind": "poisson", "formula": "age ~ area", "offset": "log(sex)", "exponentiate": True, "level": 0.9},
     {"kind": "ologit", "formula": "area ~ age", "exponentiate": True, "release": ["coefficients", "p_values"]},

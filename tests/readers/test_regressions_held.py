@@ -194,7 +194,7 @@ def test_a_glm_of_stata_is_told_by_its_family_and_link(family, link, message):
     ("model", "message"),
     [
         ("GEE", "its model is GEE, which is not known"),
-        ("QuantReg", "its model is QuantReg, which is not known"),
+        ("QuantReg", "the table is of a quantreg"),
         ("RLM", "its model is RLM, which is not known"),
     ],
 )

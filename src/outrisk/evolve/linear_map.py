@@ -196,7 +196,7 @@ def bend_of(problem: Problem, part: ModelPart, block: int, codes: Codes, totals:
     can tell. None far from the published coefficients, where estimates are not known well.
     """
     model, size = part.model, part.model.n_score
-    if not model.information or model.family in ("none", "ols"):
+    if not model.information or model.family in ("none", "ols", "sign"):
         return np.zeros((part.n_numbers, 0))
     information = slice(size, size + model.n_information)
     inverse = invert(symmetric(totals[information], size))

@@ -14,6 +14,8 @@ from outrisk.outputs.regression.marginal_effects import Margins
 from outrisk.outputs.regression.margins_entry import MarginsEntry
 from outrisk.outputs.regression.mixed import Mixed
 from outrisk.outputs.regression.mixed_entry import MixedEntry
+from outrisk.outputs.regression.quantile_regression import QuantileRegression
+from outrisk.outputs.regression.quantile_regression_entry import QuantileRegressionEntry
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.regression_entry import Logit, RegressionEntry, logit_from_terms
 from outrisk.outputs.regression.release import Release
@@ -54,6 +56,7 @@ for _entry in (
     MarginsEntry,
     MixedEntry,
     InstrumentalEntry,
+    QuantileRegressionEntry,
     FrequenciesEntry,
     UnivariateEntry,
     MagnitudesEntry,
@@ -105,6 +108,8 @@ __all__ = [
     "Output",
     "Proportions",
     "ProportionsEntry",
+    "QuantileRegression",
+    "QuantileRegressionEntry",
     "Quantiles",
     "QuantilesEntry",
     "Rates",

@@ -24,7 +24,7 @@ from outrisk.codebook import Codebook
 from outrisk.errors import EvolveError
 
 Array = NDArray[np.float64]
-Family = Literal["none", "ols", "logit", "probit", "poisson", "mnlogit", "cox", "ologit", "oprobit", "negbin"]
+Family = Literal["none", "ols", "logit", "probit", "poisson", "mnlogit", "cox", "sign", "ologit", "oprobit", "negbin"]
 MAX_JOINT = 4_000_000  # largest product of supports that one table of an output may span
 
 
@@ -127,16 +127,17 @@ class Model:
     equations and y its `response[level]` at a level of `place`:
 
     - score (E k): residual_e x; for 'ols' the residual is y - eta, for the GLMs the derivative of the log-likelihood
-      in eta. 'mnlogit' has y = 0 for the reference outcome and e + 1 for the outcome of equation e.
+      in eta; for 'sign' that of y - eta, 0 where it is at most 1. 'mnlogit' has y = 0 for the reference outcome and
+      e + 1 for the outcome of equation e.
     - with `shape` (A,), of one equation, then the derivatives in these further parameters (A): each is like an equation
       of its own whose design is a constant alone. 'ologit', 'oprobit': A thresholds, increasing; y = 0, ..., A is how
       many of them lie below the latent response x'coefficients + error. 'negbin': the dispersion alpha, the variance
       being mean + alpha mean^2.
     - information, if asked for (K (K + 1) / 2 with K = E k + A; lower triangle by rows): minus the second derivative of
-      the log-likelihood ('ols': x x').
+      the log-likelihood ('ols': x x'; 'sign': x x' of those whose residual is 0).
     - meat of robust standard errors, if asked for: sums of s s' over the records, s being the score of one (as the
       information); with `clusters` the scores of each (C K), as s is then the sum of a cluster's.
-    - log-likelihood, if asked for (1); 'ols': the squared residual.
+    - log-likelihood, if asked for (1); 'ols': the squared residual; 'sign': |y - eta|.
     - extra columns ('family' none has these alone): each record adds the rows of `extra`, as they are.
 
     'cox', of one equation, with a `clock` and an event (y = 1) or none (0), has other totals before the extra columns:

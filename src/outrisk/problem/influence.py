@@ -404,6 +404,10 @@ def derivatives(family: str, y: Array, eta: Array) -> tuple[Array, Array, Array]
     if family == "ols":
         residual, curvature = y - eta, np.ones(len(y))
         value = residual**2
+    elif family == "sign":
+        far = y - eta
+        near = np.abs(far) <= 1.0
+        residual, curvature, value = np.where(near, 0.0, np.sign(far)), near.astype(np.float64), np.abs(far)
     elif family == "logit":
         chance = expit(eta)
         residual, curvature = y - chance, chance * (1.0 - chance)

@@ -84,7 +84,8 @@ def _climbed(part: ModelPart, places: NDArray[np.intp], codes: Records, held: Ar
         score, information = part.fitted.score(*records_of_model(part.model, codes).summed(np.ones(len(codes))))
         step = invert(information[np.ix_(places, places)] + np.diag(held)) @ (score[places] - held * b[places])
         sound = bool(np.isfinite(step).all())
-        step = np.clip(np.nan_to_num(step), -_LEAP, _LEAP)
+        leap = np.inf if part.model.family == "sign" else _LEAP  # in the units of a response
+        step = np.clip(np.nan_to_num(step), -leap, leap)
         before = b.copy()
         b[places] += step
         while not is_shape(part.model.family, b[first:]) and np.abs(step).max() > _NOTHING:
@@ -101,7 +102,7 @@ def _held(model: Model) -> Array:
     response's.
     """
     found = np.zeros(model.coefficients.shape[1])
-    for term in model.terms if model.family != "ols" else ():
+    for term in model.terms if model.family not in ("ols", "sign") else ():
         ranges = term.rows.max(axis=0) - term.rows.min(axis=0)
         found[term.columns] = (ranges / _FAR) ** 2
     return np.append(np.tile(found, len(model.coefficients)), np.zeros(len(model.shape)))

@@ -12,6 +12,7 @@ from outrisk.outputs.base import Subset
 from outrisk.outputs.regression.cox_entry import CoxEntry
 from outrisk.outputs.regression.instrumental_entry import InstrumentalEntry
 from outrisk.outputs.regression.mixed_entry import MixedEntry
+from outrisk.outputs.regression.quantile_regression_entry import QuantileRegressionEntry
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.regression.regression_entry import FormulaEntry, RegressionEntry
 from outrisk.outputs.regression.release import INFERENCE, ORDERED
@@ -22,6 +23,7 @@ from outrisk.readers.equations import ALONE, equations_of, same_terms
 from outrisk.readers.printed_fixed_effects import absorbing
 from outrisk.readers.printed_instruments import instrumented
 from outrisk.readers.printed_mixed import of_groups
+from outrisk.readers.printed_quantiles import of_quantile
 from outrisk.readers.printed_regression import parts_of, printed_decimals, with_values
 from outrisk.readers.remarks import remark
 from outrisk.readers.rows_of_shape import apart
@@ -30,7 +32,7 @@ from outrisk.readers.survey_designs import with_design
 from outrisk.readers.table_formulas import formula_of, levels_in, with_levels
 from outrisk.readers.term_names import Term, counted_level, in_words, is_short_for, read_term
 
-_PLAIN = ("ols", "probit", "oprobit")  # whose coefficients hardly anybody exponentiates
+_PLAIN = ("ols", "probit", "oprobit", "quantreg")  # whose coefficients hardly anybody exponentiates
 
 
 def entry_of_coefficients(table: Coefficients, entry: FormulaEntry, codebook: Codebook, place: str) -> FormulaEntry:
@@ -52,6 +54,8 @@ def entry_of_coefficients(table: Coefficients, entry: FormulaEntry, codebook: Co
         entry, table = instrumented(table, entry, codebook, place)
     elif isinstance(entry, MixedEntry):
         entry = of_groups(table, entry, codebook, place)
+    elif isinstance(entry, QuantileRegressionEntry):
+        entry, table = of_quantile(table, entry, place)
     response = _response(table, entry, codebook, place)
     absorbed = (*getattr(entry, "absorb", ()), getattr(entry, "groups", ""))
     names = [name for name in _variables(entry, codebook, response) if name not in absorbed]

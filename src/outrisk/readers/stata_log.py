@@ -10,6 +10,8 @@ from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.printed_fixed_effects import of_stata
 from outrisk.readers.printed_instruments import of_ivregress
 from outrisk.readers.printed_mixed import of_stata as of_mixed
+from outrisk.readers.printed_quantiles import STATA
+from outrisk.readers.printed_quantiles import of_stata as of_quantile
 from outrisk.readers.source import Source
 from outrisk.readers.stata_session import Command, commands_of
 from outrisk.readers.survey_designs import design_in
@@ -33,6 +35,7 @@ _KINDS = (  # of a title, which may be one of survey data
     (r"Ordered logistic regression|Ordered logit estimates", "ologit"),
     (r"Ordered probit regression|Ordered probit estimates", "oprobit"),
     (r"Negative binomial regression", "negbin"),
+    (STATA, "quantreg"),
 )
 _TITLE = re.compile(r"^[ \t]*([A-Z.\d][^=|\n]*?)[ \t]{2,}(?:Number of obs|No\. of obs)\b", re.M)
 _ALONE = re.compile(r"^[ \t]*([A-Z][\w ()/,:-]*\bregr(?:ession|\.)(?: (?:with|--) [\w -]+| for [\w ]+)?)[ \t]*$", re.M)
@@ -130,6 +133,8 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     if instruments:
         single = {part: number for part, number in (single | instruments.single).items() if number != "."}
         unread = instruments.unread
+    quantile = of_quantile(text) if kind == "quantreg" else None
+    single |= quantile[1] if quantile else {}
     clusters = re.findall(r"adjusted for\s+(?:[\d,]+\s+clusters\s+in|clustering\s+on)\s+(\w+)", text)
     return Coefficients(
         tuple(rows),
@@ -161,10 +166,11 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         absorb=absorbed.names if absorbed else (random.groups,) if random and random.groups else (),
         levels=absorbed.levels if absorbed else (random.levels,) if random and random.levels else (),
         method=random.method if random else "",
-        by=random.program if random else "ivregress" if instruments else "",
+        by=random.program if random else "ivregress" if instruments else "stata" if quantile else "",
         endogenous=instruments.endogenous if instruments else (),
         instruments=instruments.instruments if instruments else (),
         small=instruments.small if instruments else False,
+        tau=quantile[0] if quantile else "",
     )
 
 
@@ -211,8 +217,7 @@ def _kind(above: str, place: str) -> str:
         raise OutputError(
             f"{place}: its title is '{title}', of a model that is not known; known are those of regress, logit, "
             "logistic, probit, mlogit, ologit, oprobit, poisson, nbreg, stcox, areg, xtreg (fe, re), reghdfe, mixed, "
-            "ivregress 2sls, "
-            "and glm by the links of logit, probit and poisson"
+            "ivregress 2sls, qreg, and glm by the links of logit, probit and poisson"
         )
     return ""
 

@@ -46,6 +46,7 @@ _KINDS = {
     "ph": "cox",
     "negativebinomial": "negbin",
     "iv2sls": "iv",
+    "quantreg": "quantreg",
 }
 _FAMILIES = {  # of a GLM, what it is by which link
     "binomial": {"logit": "logit", "probit": "probit"},
@@ -59,6 +60,7 @@ _LABELS += r"Num\. events|Num strata|Ties|"
 _PAIR = re.compile(rf"(?<!Adj\. )(?<!Df )\b({_LABELS}Log-Likelihood|Pseudo R-squ(?:\.|ared)|R-squared):\s+(\S+)")
 _UNREAD = {  # what a summary says of a model and no output has, by a pattern
     "tests of the residuals, their skewness and kurtosis, and the condition number": r"\bOmnibus\b",
+    "the bandwidth and the sparsity": r"\bSparsity:",
     "Pearson's chi-squared and the deviance": r"\bPearson chi2\b",
 }
 _FOLLOWING = {"z", "t", "hr"}  # columns that follow from others
@@ -140,7 +142,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         absorb=(random.groups,) if random and random.groups else (),
         levels=(random.levels,) if random and random.levels else (),
         method=random.method if random else "",
-        by=random.program if random else "statsmodels" if kind == "iv" else "",
+        by=random.program if random else "statsmodels" if kind in ("iv", "quantreg") else "",
     )
 
 
@@ -152,7 +154,7 @@ def _kind(facts: Mapping[str, str], place: str) -> str:
     if model and model.casefold() not in _MODELS:
         raise OutputError(
             f"{place}: its model is {model}, which is not known; known are OLS, WLS, Logit, Probit, Poisson, "
-            "MNLogit, NegativeBinomial, OrderedModel, PHReg, and GLM of Binomial, Poisson and Gaussian"
+            "MNLogit, NegativeBinomial, OrderedModel, PHReg, QuantReg, and GLM of Binomial, Poisson and Gaussian"
         )
     family, link = facts.get("model family", ""), facts.get("link function", "")
     if not family:

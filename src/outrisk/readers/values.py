@@ -36,6 +36,7 @@ from outrisk.readers import (
     linearmodels_output,
     mixed_output,
     modelsummary,
+    quantile_output,
     r_output,
     spss_output,
     stata_log,
@@ -99,6 +100,7 @@ class Reader(Protocol):
 READERS: list[tuple[str, Reader]] = [  # the first that recognises a source reads it
     ("R's lme4, nlme, plm (random) and broom.mixed", mixed_output),
     ("linearmodels", linearmodels_output),
+    ("R's quantreg", quantile_output),
     ("statsmodels", statsmodels_summary),
     ("Stata log", stata_log),
     ("R's gtsummary", gtsummary),

@@ -26,6 +26,7 @@ from outrisk.assess.look.of_instruments import of_instruments
 from outrisk.assess.look.of_margins import of_margins, printed_alike
 from outrisk.assess.look.of_mixed import of_mixed
 from outrisk.assess.look.of_proportions import of_proportions
+from outrisk.assess.look.of_quantile_regressions import of_quantile_regressions
 from outrisk.assess.look.of_rates import of_rates
 from outrisk.assess.look.of_shape import shapes_told
 from outrisk.assess.look.of_standardised import of_standardised
@@ -67,6 +68,7 @@ RULES: tuple[Rule, ...] = (
     of_surveys,
     of_mixed,
     of_instruments,
+    of_quantile_regressions,
     few_in_a_group,
     curves,
     empty_cells,
@@ -75,6 +77,7 @@ _SEEN = frozenset(  # kinds whose numbers the rules know how to read
     {"frequencies", "magnitudes", "rates", "quantiles", "mode", "histogram", "correlations", "survival", "test"}
     | {"standardised", "proportions", "association", "shape"}
     | {"logit", "probit", "poisson", "ols", "mnlogit", "ologit", "oprobit", "negbin", "cox", "margins", "mixed", "iv"}
+    | {"quantreg"}
 )
 
 

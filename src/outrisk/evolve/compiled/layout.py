@@ -42,8 +42,8 @@ INFORMATION, LIKELIHOOD, EXTRA, RESPONSE, FORM, NUMBERS, RESIDUAL, BINNED = rang
 WHOLE, PROFILE, CLOCK, MEAT, CLUSTERS = range(HEADER + 15, HEADER + 20)
 TERM = 6  # integers a term
 FAMILIES = {  # those with a shape last
-    "none": 0, "ols": 1, "logit": 2, "probit": 3, "poisson": 4, "mnlogit": 5, "cox": 6, "ologit": 7, "oprobit": 8,
-    "negbin": 9,
+    "none": 0, "ols": 1, "logit": 2, "probit": 3, "poisson": 4, "mnlogit": 5, "cox": 6, "sign": 7, "ologit": 8,
+    "oprobit": 9, "negbin": 10,
 }  # fmt: skip
 
 

@@ -43,8 +43,9 @@ inline = inner(error_model="numpy", forceinline=True)  # a call for each record 
 # A plain False or 1 as an argument is a type of its own, for which a function is compiled again.
 NO, ONE = np.bool_(False), np.int64(1)
 
-NONE, OLS, LOGIT, PROBIT, POISSON, COX, OLOGIT, OPROBIT, NEGBIN = (
-    FAMILIES[name] for name in ("none", "ols", "logit", "probit", "poisson", "cox", "ologit", "oprobit", "negbin")
+NONE, OLS, LOGIT, PROBIT, POISSON, COX, SIGN, OLOGIT, OPROBIT, NEGBIN = (
+    FAMILIES[name]
+    for name in ("none", "ols", "logit", "probit", "poisson", "cox", "sign", "ologit", "oprobit", "negbin")
 )
 SPREAD = np.uint64(0x9E3779B97F4A7C15)  # an odd multiplier that carries every bit to the highest ones
 _FAR = -30.0  # a normal tail beyond this is taken by its asymptote
@@ -227,7 +228,7 @@ def _dispersed(y, eta, residual, curvature):
 @inline
 def derivatives(family, y, eta, residual, curvature, equations, likelihood):
     """Derivatives of a record's log-likelihood in eta: first into residual[e], minus the second into curvature[e, f];
-    returns its value ('ols': the squared residual).
+    returns its value ('ols': the squared residual; 'sign': see `Model`).
     """
     if family == LOGIT:
         mean = 1.0 / (1.0 + math.exp(-eta[0]))
@@ -241,6 +242,12 @@ def derivatives(family, y, eta, residual, curvature, equations, likelihood):
         residual[0] = y - eta[0]
         curvature[0, 0] = 1.0
         return residual[0] * residual[0]
+    if family == SIGN:
+        far = y - eta[0]
+        near = abs(far) <= 1.0
+        residual[0] = 0.0 if near else math.copysign(1.0, far)
+        curvature[0, 0] = 1.0 if near else 0.0
+        return abs(far)
     if family == PROBIT:
         sign = 1.0 if y > 0.5 else -1.0
         hazard, value = _normal(sign * eta[0])

@@ -181,7 +181,8 @@ class Cox(Regression):
         )
 
     @cached_property
-    def _largest(self) -> Array:
+    def largest(self) -> Array:
+        """The largest size of each column."""
         return largest_of(self._terms)
 
     def parts(self, values: Array) -> tuple[ModelPart, ...]:
@@ -193,7 +194,7 @@ class Cox(Regression):
         K = len(coefficients)
         n = K * (K + 3) // 2 + 1  # after score, information and log-likelihood
         extra = {"records": n, "events": n + 1}
-        newton = Newton("cox", coefficients, published, self.release, self._largest, extra, True, True)
+        newton = Newton("cox", coefficients, published, self.release, self.largest, extra, True, True)
         way = RiskSets(newton, self._n_strata, len(self._times), self.ties == "efron")
         model, at = replace(self._model, coefficients=coefficients[None, :]), partial(self._at, published)
         errors, p_values = (self.release.places(part, K) for part in ("standard_errors", "p_values"))

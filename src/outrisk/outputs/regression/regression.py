@@ -342,11 +342,15 @@ class Regression(ByCoefficient):
         else:
             fit = fit_likelihood(self.kind, sample, begin, "pseudo_r2" in self.release.parts, self.covariance_meant)
         if fit is None:
-            reason = (why_no_dispersion(sample) if self.kind == "negbin" else "") or why_not(
-                self.kind, sample, self._column_labels, self._groups(frame), self.outcomes
-            )
-            raise OutputError(f"output '{self.name}': {reason}")
+            raise self.no_fit(sample, frame)
         return fit
+
+    def no_fit(self, sample: Sample, frame: pd.DataFrame) -> OutputError:
+        """Why a sample, of the records of a frame, has no fit, and the way out."""
+        reason = (why_no_dispersion(sample) if self.kind == "negbin" else "") or why_not(
+            self.kind, sample, self._column_labels, self._groups(frame), self.outcomes
+        )
+        return OutputError(f"output '{self.name}': {reason}")
 
     @property
     def outcomes(self) -> list[str]:

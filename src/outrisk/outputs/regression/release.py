@@ -44,6 +44,9 @@ Number = Literal[
     "first_stage_f",
     "wu_hausman",
     "sargan",
+    "deviations",
+    "raw_deviations",
+    "raw_quantile",
 ]
 NUMBERS: tuple[Number, ...] = get_args(Number)
 DECIMALS = 4
@@ -53,9 +56,12 @@ OF_EACH: tuple[Number, ...] = ("coefficients", *INFERENCE)  # each coefficient h
 COUNTS: tuple[Number, ...] = ("n", "events", "levels")
 OF_ABSORBED: tuple[Number, ...] = NUMBERS[NUMBERS.index("r2_within") : NUMBERS.index("variance_u")]  # of fixed effects
 OF_VARIANCES: tuple[Number, ...] = NUMBERS[NUMBERS.index("variance_u") : NUMBERS.index("wald")]  # of random intercepts
-OF_INSTRUMENTS: tuple[Number, ...] = NUMBERS[NUMBERS.index("wald") :]
+OF_INSTRUMENTS: tuple[Number, ...] = NUMBERS[NUMBERS.index("wald") : NUMBERS.index("deviations")]
+OF_QUANTILES: tuple[Number, ...] = NUMBERS[NUMBERS.index("deviations") :]  # of a quantile regression
 _OF_MIXED: tuple[Number, ...] = ("n", "log_likelihood", "residual_sd", "sigma_u", "rho", "levels", *OF_VARIANCES)
 _OF_IV: tuple[Number, ...] = ("n", "r2", "r2_adjusted", "residual_sd", "f", *OF_INSTRUMENTS)
+_OF_QUANTREG: tuple[Number, ...] = ("n", "pseudo_r2", *OF_QUANTILES)
+_OWN: dict[str, tuple[Number, ...]] = {"mixed": _OF_MIXED, "iv": _OF_IV, "quantreg": _OF_QUANTREG}  # beside coefficients
 _SINGLE: dict[Number, str] = {
     "n": "number of records",
     "events": "number of events",
@@ -76,6 +82,9 @@ _SINGLE: dict[Number, str] = {
     "wald": "Wald chi2",
     "wu_hausman": "Wu-Hausman F",
     "sargan": "Sargan chi2",
+    "deviations": "sum of deviations",
+    "raw_deviations": "raw sum of deviations",
+    "raw_quantile": "raw quantile",
 }
 
 
@@ -111,6 +120,9 @@ class Summary:
     wu_hausman: float | Array = np.nan
     sargan: float | Array = np.nan
     first_stage_f: Array = field(default_factory=lambda: np.zeros(0))  # (endogenous columns,)
+    deviations: float | Array = np.nan  # these of a quantile regression
+    raw_deviations: float | Array = np.nan
+    raw_quantile: float | Array = np.nan
     levels: Array = field(default_factory=lambda: np.zeros(0))  # (absorbed variables,)
 
 
@@ -133,7 +145,7 @@ class Release:
     absorbed: tuple[str, ...] = ()
     endogenous: tuple[str, ...] = ()
 
-    def checked(self, output: str, kind: Kind | Literal["mixed", "iv"]) -> Release:
+    def checked(self, output: str, kind: Kind | Literal["mixed", "iv", "quantreg"]) -> Release:
         """Itself; OutputError for parts that a regression of this kind does not have, or that contradict each other."""
         refused = {
             "ols": ("pseudo_r2", "events"),
@@ -141,10 +153,10 @@ class Release:
             "negbin": ("pseudo_r2", "r2", "residual_sd", "events"),
         }.get(kind, ("r2", "residual_sd", "events"))
         refused = (*refused, *(("log_likelihood",) if self.absorbed else OF_ABSORBED), *OF_VARIANCES, *OF_INSTRUMENTS)
+        refused = (*refused, *OF_QUANTILES)
         known = [part for part in NUMBERS if part not in refused]
-        if kind in ("mixed", "iv"):
-            own = _OF_MIXED if kind == "mixed" else _OF_IV
-            known = [part for part in NUMBERS if part in OF_EACH or part in own]
+        if kind in _OWN:
+            known = [part for part in NUMBERS if part in OF_EACH or part in _OWN[kind]]
         wrong = [part for part in self.parts if part not in known]
         if wrong:
             raise OutputError(f"output '{output}': release: {wrong[0]!r} is not a part of {kind}; parts are {known}")
@@ -414,6 +426,8 @@ class Release:
                 refuse(part, most < 0.0, "a test's F or chi2 is not negative")
             elif part in ("variance_u", "variance_e"):
                 refuse(part, most < 0.0, "a variance is not negative")
+            elif part in ("deviations", "raw_deviations"):
+                refuse(part, most < 0.0, "a sum of deviations is not negative")
             elif part == "confidence_limits":
                 slack = tolerance[b] + tolerance[place][:K]
                 lower, upper = (least[:K] > high[b] + slack), (most[K:] < low[b] - slack)

@@ -49,7 +49,7 @@ class Tables:
 
     def part(self, published: Array) -> ModelPart:
         """Totals at published numbers (k,), and the way back to these."""
-        K = len(self._largest)
+        K = len(self.largest)
         coefficients = self.release.coefficients(published, K)
         half, own = half_digit(self.release.digits(K))[0], coefficients[K - self.shape :]
         if self.kind == "negbin":
@@ -98,7 +98,7 @@ class Tables:
             coefficients,
             published,
             self.release,
-            self._largest,
+            self.largest,
             {name: first + at for at, name in enumerate(extras)},
             model.information,
             model.likelihood,
@@ -124,7 +124,7 @@ class Tables:
         return joint_for(self.codebook, [name], self.output) if name else None
 
     @cached_property
-    def _largest(self) -> Array:
+    def largest(self) -> Array:
         """The largest size of what each parameter is multiplied with, (K,)."""
         return np.append(np.tile(largest_of(self.terms), self.equations), np.ones(self.shape))
 
