@@ -61,7 +61,7 @@ OF_QUANTILES: tuple[Number, ...] = NUMBERS[NUMBERS.index("deviations") :]  # of 
 _OF_MIXED: tuple[Number, ...] = ("n", "log_likelihood", "residual_sd", "sigma_u", "rho", "levels", *OF_VARIANCES)
 _OF_IV: tuple[Number, ...] = ("n", "r2", "r2_adjusted", "residual_sd", "f", *OF_INSTRUMENTS)
 _OF_QUANTREG: tuple[Number, ...] = ("n", "pseudo_r2", *OF_QUANTILES)
-_OWN: dict[str, tuple[Number, ...]] = {"mixed": _OF_MIXED, "iv": _OF_IV, "quantreg": _OF_QUANTREG}  # beside coefficients
+_OWN: dict[str, tuple[Number, ...]] = {"mixed": _OF_MIXED, "iv": _OF_IV, "quantreg": _OF_QUANTREG}
 _SINGLE: dict[Number, str] = {
     "n": "number of records",
     "events": "number of events",
