@@ -74,4 +74,4 @@ def _disjoint(codebook: Codebook, one: str, other: str) -> bool:
         pair = compare(codebook, one, other, "a subset")
     except OutputError:  # too many combinations of values to go through
         return False
-    return not (pair.first & pair.second).any()
+    return pair.apart
