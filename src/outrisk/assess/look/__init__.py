@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from outrisk.appetite import Appetite
+from outrisk.assess.look.as_printed import equal_values, extremes
 from outrisk.assess.look.as_subsets import as_subsets
 from outrisk.assess.look.by_statistics import given_back
-from outrisk.assess.look.contributions import dominance, equal_values, extremes, few_records
+from outrisk.assess.look.contributions import dominance, few_records
 from outrisk.assess.look.differences import subtracted
 from outrisk.assess.look.finding import NOBODY, NOT_SEEN, Found, Rows, in_a_sentence
 from outrisk.assess.look.fits import curves, degrees_of_freedom, few_behind, few_compared

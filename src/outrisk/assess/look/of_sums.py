@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.contributions import DOMINANCE, Cell, broken_rules, by_person
+from outrisk.assess.look.contributions import DOMINANCE, Cell, broken_rules, by_person, is_capped
 from outrisk.assess.look.differences import group_in_words
 from outrisk.assess.look.finding import NOBODY, Found, Rows, counted, named, people, plural
 from outrisk.assess.look.known import Array, Kind, Known
 from outrisk.assess.look.nested import nested
 from outrisk.assess.look.printed import Numbers, cell_label, places
+from outrisk.assess.look.top_codes import open_from
 from outrisk.microdata import Microdata
 from outrisk.outputs.conditions.pairs import Pair
 from outrisk.records.schema import MINUS
@@ -34,7 +35,7 @@ class Left:
 @dataclass(frozen=True, eq=False)
 class Sorted:
     """Cells whose sum is one person's value, and tells it; that one person dominates, so that the second largest
-    contributor has it to within p %; and the others.
+    contributor has it to within p %; and the others. Of a top code nobody's value is told.
     """
 
     own: list[Left]
@@ -45,11 +46,13 @@ class Sorted:
     @classmethod
     def of(cls, left: Sequence[Left], data: Microdata, kind: Kind, appetite: Appetite) -> Sorted:
         """Each cell where it belongs."""
-        support = values_of(data, kind)
+        support, cap = values_of(data, kind), open_from(data.codebook, kind.what, kind.top, kind.where)
         own = [each for each in left if data.people(each.cell.rows) == 1]
-        told = [each for each in own if _is_exact(each, support) or _is_near(each, appetite.safe_pratio_p)]
+        told = [each for each in own if each.cell.values.max() < cap]
+        told = [each for each in told if _is_exact(each, support) or _is_near(each, appetite.safe_pratio_p)]
         rest = [each for each in left if data.people(each.cell.rows) > 1]
-        ruled = [each for each in rest if support[0] >= 0 and _is_dominated(each, appetite)]
+        rest = [each for each in rest if support[0] >= 0 and not is_capped(each.cell, cap)]
+        ruled = [each for each in rest if _is_dominated(each, appetite)]
         others = [each for each in left if each not in told and each not in ruled]
         return cls(told, ruled, others, all(_is_exact(each, support) for each in told))
 
