@@ -221,6 +221,15 @@ def group_in_words(codebook: Codebook, pair: Pair, larger: str, smaller: str) ->
     return in_words(codebook, pair) or _plainly(larger, smaller)
 
 
+def left_in_words(codebook: Codebook, larger: str, parts: Sequence[str]) -> str:
+    """The records of a subset that are in none of some others."""
+    union = " or ".join(f"({where})" for where in parts)
+    try:
+        return group_in_words(codebook, compare(codebook, larger, union, ""), larger, union)
+    except OutputError:  # too many combinations of values to go through
+        return _plainly(larger, union)
+
+
 def _plainly(larger: str, smaller: str) -> str:
     return f"{larger or 'all records'}, but not: {smaller}"
 
