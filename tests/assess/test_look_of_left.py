@@ -1,5 +1,6 @@
 """What subtracting leaves is told whatever kind of output prints the numbers: rates, fits, curves, tests, and parts."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -79,8 +80,8 @@ KINDS = {
 }
 
 
-def certain(frame, outputs, target="ill"):
-    found = outrisk.check(frame, outputs, keys=["age", "sex", "region"], target=target, codebook=BOOK).findings
+def certain(frame, outputs, target="ill", book=BOOK):
+    found = outrisk.check(frame, outputs, keys=["age", "sex", "region"], target=target, codebook=book).findings
     found = found[found["certain"].astype(bool) & (found["about"] == target)]
     return found[found["rule"] == "difference of outputs"]["people"].tolist()
 
@@ -216,3 +217,54 @@ def test_what_is_called_certain_is_so_in_every_data_set_that_fits(seed):
 
 def test_random_cases_hold_such_claims():
     assert sum(bool(claims(seed)[-1]) for seed in range(24)) >= 6
+
+
+def test_who_is_last_seen_before_the_last_time_is_told_to_have_had_nothing():
+    """At risk no more at 38 months, and no event up to then."""
+    book = Codebook(tuple(replace(each, missing=False) for each in BOOK.variables))
+    curves = [KINDS["survival"](name=name, **where) for name, where in (("all", {}), ("less", {"where": "age < 69"}))]
+    assert certain(people(ill="no", months=25), curves, book=book) == [1]
+    assert certain(people(ill="no", months=39), curves, book=book) == [], "who is still at risk may have it later"
+    assert certain(people(ill="yes", months=39), curves, book=book) == []
+    assert certain(people(ill="no", months=25), curves) == [], "or it may be missing"
+
+
+def curve(output, data, months, ill):
+    """Numbers at risk and events of every assignment (sets, n), from the definition."""
+    frame, found = data.frame(), []
+    inside = frame.eval(output.where).to_numpy() if output.where else np.ones(len(data), bool)
+    for group in sorted(set(frame["sex"])) if output.by else [None]:
+        rows = inside & ((frame["sex"] == group).to_numpy() if group else True)
+        for before, time in zip((0, *output.times), output.times, strict=False):
+            found.append((months[:, rows] >= time).sum(axis=1))
+            found.append((ill[:, rows] & (months[:, rows] > before) & (months[:, rows] <= time)).sum(axis=1))
+    return np.stack(found, axis=1)
+
+
+def test_what_curves_on_nested_subsets_tell_is_so_of_all_times_and_events_with_the_same_print():
+    times = np.array(SMALL["pay"].values)
+    every = np.array(list(product(product(times, (0, 1)), repeat=4)))
+    months, ill = every[:, :, 0], every[:, :, 1].astype(bool)
+    told = {False: 0, True: 0}
+    for seed in range(80):
+        rng = np.random.default_rng(seed)
+        codes = np.stack([rng.integers(0, size, 4) for size in (2, 2, 2, 4)], axis=1)
+        codes[0, 1] = 2
+        data, by = Microdata(SMALL, codes.astype(np.uint16)), [(), ("sex",)][rng.integers(0, 2)]
+        at = tuple(sorted(rng.choice(times, int(rng.integers(1, 4)), replace=False).tolist()))
+        outputs = [MADE[4](by, name=name, where=where) for name, where in (("all", ""), ("less", "age < 3"))]
+        outputs = [replace(each, times=at) for each in outputs]
+        if not data.frame().eval("age < 3").any():
+            continue
+        own = times[codes[:, 3]][None], codes[:, 2][None].astype(bool)
+        fits = np.ones(len(every), bool)
+        for each in outputs:
+            fits &= (curve(each, data, months, ill) == curve(each, data, *own)).all(axis=1)
+        found = [each for each in look(outputs, data, Appetite(), "ill") if each.rule == "difference of outputs"]
+        who = sorted({one for each in found if each.certain for one in each.who.tolist()})
+        for person in who:
+            assert (ill[fits][:, person] == own[1][0, person]).all(), (seed, found)
+            told[bool(own[1][0, person])] += 1
+        alone = len(np.unique(ill[fits][:, 0])) == 1
+        assert not alone or by or 0 in who, "one person is left, and the curves leave one answer"
+    assert min(told.values()) > 5, told

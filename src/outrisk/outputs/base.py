@@ -275,7 +275,7 @@ class Subset:
         if not self.where:
             return ()
         joint = joint_for(self.codebook, self.variables, self.output)
-        include = self._holds(support_frame(self.codebook, joint))
+        include = self.holds(support_frame(self.codebook, joint))
         if not include.any():
             raise OutputError(
                 f"output '{self.output}': where: {self.where!r} holds for no value of the codebook; widen it"
@@ -284,7 +284,7 @@ class Subset:
 
     def select(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The rows of a decoded data frame that belong to the subset."""
-        return frame[self._holds(frame)] if self.where else frame
+        return frame[self.holds(frame)] if self.where else frame
 
     def complete(self, data: Microdata, names: Sequence[str]) -> pd.DataFrame:
         """These columns of its decoded records that lack no value of them; OutputError if there are none."""
@@ -303,7 +303,10 @@ class Subset:
         joint = joint_for(self.codebook, [each for each in self.codebook.names if each in named], self.output)
         return set(map(format_value, self.select(support_frame(self.codebook, joint))[name]))
 
-    def _holds(self, frame: pd.DataFrame) -> NDArray[np.bool_]:
+    def holds(self, frame: pd.DataFrame) -> NDArray[np.bool_]:
+        """Which rows of a decoded data frame belong to the subset, (rows,)."""
+        if not self.where:
+            return np.ones(len(frame), np.bool_)
         columns = {
             name: frame[name].astype(object) if isinstance(frame[name].dtype, pd.CategoricalDtype) else frame[name]
             for name in self.variables

@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.as_subsets import as_subsets
+from outrisk.assess.look.as_printed import equal_values, extremes
+from outrisk.assess.look.as_subsets import as_subsets, sums_as_subsets
 from outrisk.assess.look.by_statistics import given_back
-from outrisk.assess.look.contributions import dominance, equal_values, extremes, few_records
+from outrisk.assess.look.contributions import dominance, few_records
 from outrisk.assess.look.differences import subtracted
 from outrisk.assess.look.finding import NOBODY, NOT_SEEN, Found, Rows, in_a_sentence
 from outrisk.assess.look.fits import curves, degrees_of_freedom, few_behind, few_compared
@@ -30,7 +31,7 @@ from outrisk.assess.look.of_quantile_regressions import of_quantile_regressions
 from outrisk.assess.look.of_rates import of_rates
 from outrisk.assess.look.of_shape import shapes_told
 from outrisk.assess.look.of_standardised import of_standardised
-from outrisk.assess.look.of_sums import sums_subtracted
+from outrisk.assess.look.of_sums import parts_subtracted, sums_subtracted
 from outrisk.assess.look.of_surveys import as_tables, of_surveys
 from outrisk.assess.look.of_tests import beside_means, few_in_a_group
 from outrisk.assess.look.printed import Numbers
@@ -111,6 +112,8 @@ def look(
     found += subtracted([*apart, *parts], original, appetite, target, inside, beside)
     found += without_singletons(outputs, original, appetite)
     found += sums_subtracted(numbers, original, appetite, target, inside)
+    found += unsaid(parts_subtracted(numbers, original, appetite, inside), found)
+    found += unsaid(_of_bands_of_sums(outputs, original, appetite, target, inside, rules), found)
     found += unsaid(surveys_subtracted(outputs, original), found)
     found += unsaid(bands_subtracted(numbers, rules, original, appetite, target, inside), found)
     found += not_printed(outputs, original, appetite, target, inside)
@@ -129,6 +132,22 @@ def look(
         whom = [original.owners(finding.who) for finding in found]
         found = [replace(each, people=len(who), who=who) for each, who in zip(found, whom, strict=True)]
     return sorted(found, key=lambda each: (not each.certain, each.last, each.about != target, -each.people))
+
+
+def _of_bands_of_sums(
+    outputs: Sequence[Output],
+    data: Microdata,
+    appetite: Appetite,
+    target: str,
+    inside: bool,
+    rules: Sequence[Mask],
+) -> Iterator[Found]:
+    """What is certain of sums of bands and of subsets by the number that these are of, taken from each other."""
+    if parts := sums_as_subsets(outputs, data.codebook, rules):
+        numbers = Numbers.of([*outputs, *parts], data)
+        found = [each for each in sums_subtracted(numbers, data, appetite, target, inside) if each.certain]
+        yield from found
+        yield from unsaid((each for each in parts_subtracted(numbers, data, appetite, inside) if each.certain), found)
 
 
 def unsaid(more: Iterable[Found], found: Sequence[Found]) -> list[Found]:

@@ -30,7 +30,11 @@ def nearly_whole(held: Mapping[str, Flags], data: Microdata, threshold: int) -> 
             if where and some.any() and not (some & ~whole).any() and (whole & ~some).any()
         ][:_MOST_PARTS]
         few = [some for number in (2, 3) for some in combinations(inside[:_MOST_SUBSETS], number)]
+        size = {where: int(held[where].sum()) for where in (*inside, larger)}
         for parts in dict.fromkeys([*few, *_apart(data.codebook, {where: held[where] for where in inside})]):
+            left = size[larger] - sum(size[where] for where in parts)
+            if left <= 0 or (data.person is None and left >= threshold):
+                continue
             times = np.sum([held[where] for where in parts], axis=0)
             if times.max() == 1 and 0 < data.people(whole & (times == 0)) < threshold:
                 yield larger, parts
@@ -74,4 +78,4 @@ def _disjoint(codebook: Codebook, one: str, other: str) -> bool:
         pair = compare(codebook, one, other, "a subset")
     except OutputError:  # too many combinations of values to go through
         return False
-    return not (pair.first & pair.second).any()
+    return pair.apart

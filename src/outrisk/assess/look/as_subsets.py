@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from outrisk.outputs.base import Output, both
 from outrisk.outputs.conditions.banded import written_name
 from outrisk.outputs.tables.frequencies import Frequencies
 from outrisk.outputs.tables.histogram import Histogram, bars_of
+from outrisk.outputs.tables.magnitudes import Magnitudes
 from outrisk.problem.blocks import Array, Mask
 
 _MOST = 60  # of such tables; where there are more, none
@@ -28,6 +30,25 @@ def as_subsets(outputs: Sequence[Output], codebook: Codebook, rules: Sequence[Ma
     bands = _bands(codebook, rules)
     found = [table for each in outputs for table in (*_bars(each, outputs), *_levels(each, outputs, bands))]
     return found if len(found) <= _MOST else []
+
+
+def sums_as_subsets(outputs: Sequence[Output], codebook: Codebook, rules: Sequence[Mask]) -> list[Magnitudes]:
+    """Likewise bands of tables of sums and means, where another output is of people by the number that they are of."""
+    bands = _bands(codebook, rules)
+    found = [part for each in outputs for part in _summed(each, outputs, bands)]
+    return found if len(found) <= _MOST else []
+
+
+def _summed(output: Output, outputs: Sequence[Output], bands: _Bands) -> Iterator[Magnitudes]:
+    if not isinstance(output, Magnitudes) or output.protection.random:  # which is drawn for a table as it is
+        return
+    others = [each for each in outputs if each is not output]
+    for (band, number), levels in bands.items():
+        by = tuple(name for name in output.by if name != band)
+        if len(by) < len(output.by) and number not in by and _divided(others, number):
+            for condition in levels:
+                with suppress(OutputError):
+                    yield replace(output, by=by, where=both(output.where, condition))
 
 
 def _bars(output: Output, outputs: Sequence[Output]) -> Iterator[Frequencies]:

@@ -1,4 +1,4 @@
-"""Sums, means, quantiles and modes that one or few people decide: small cells, dominance, extremes, equal values."""
+"""Sums, means, quantiles and modes that one or few people decide: small cells, dominance."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.finding import NOBODY, Found, Rows, counted, named, people, plural
+from outrisk.assess.look.finding import Found, Rows, counted, named, people, plural
 from outrisk.assess.look.told import cell_rows, rows_in
+from outrisk.assess.look.top_codes import open_from
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
 from outrisk.outputs.smooth.shape import Shape
 from outrisk.outputs.tables.cells import Cells
-from outrisk.outputs.tables.errors_of_means import ERROR
 from outrisk.outputs.tables.histogram import Histogram
 from outrisk.outputs.tables.magnitudes import Magnitudes
 from outrisk.outputs.tables.mode import Mode
-from outrisk.outputs.tables.person_time import ENDS
 from outrisk.outputs.tables.protection import UNPROTECTED
 from outrisk.outputs.tables.quantiles import Quantiles
 
@@ -114,7 +113,9 @@ def dominance(output: Output, data: Microdata, appetite: Appetite, target: str) 
     if not isinstance(output, Magnitudes) or not {"mean", "sum"} & set(output.statistics):
         return
     cells = cells_of(output, data)
-    yield from dominated(output.name, output.value, cells, [_blur(cell, output) for cell in cells], appetite)
+    cap = open_from(output.codebook, output.value, output.protection.top_code, output.where)
+    blurs = [np.inf if is_capped(cell, cap) else _blur(cell, output) for cell in cells]
+    yield from dominated(output.name, output.value, cells, blurs, appetite)
 
 
 def dominated(
@@ -166,6 +167,11 @@ def by_person(cell: Cell) -> tuple[Array, Rows]:
     return parts[order], np.argsort(order)[owner]
 
 
+def is_capped(cell: Cell, cap: float) -> bool:
+    """Whether what the largest contributor has is a top code, or is made of such; cap: see `open_from`."""
+    return bool((cell.values[by_person(cell)[1] < 1] >= cap).any())
+
+
 def _contributions(cell: Cell) -> Array:
     """The largest first, without their signs."""
     return by_person(cell)[0]
@@ -212,103 +218,22 @@ def broken_rules(cell: Cell, appetite: Appetite) -> list[str]:
     return [name for name, is_broken in rules.items() if is_broken]
 
 
-def extremes(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
-    """Least and largest values that fewer than `safe_threshold` people have."""
-    if not isinstance(output, Quantiles) or not {0.0, 1.0} & set(output.probabilities):
-        return
-    found, who = [], [NOBODY]
-    for cell in cells_of(output, data):
-        for probability, name, value in ((0.0, "least", cell.values[0]), (1.0, "largest", cell.values[-1])):
-            has_it = cell.values == value
-            number = data.people(cell.rows[has_it])
-            if probability in output.probabilities and number < appetite.safe_threshold:
-                found.append((number, f"{cell.label}: the {name} value is that of {people(number)}"))
-                who.append(cell.rows[has_it])
-    if found:
-        found.sort()
-        yield Found.of(
-            "extreme values",
-            True,
-            output.name,
-            len(found),
-            np.concatenate(who),
-            f"{plural(len(found), 'least or largest value')} of {output.value} {'is' if len(found) == 1 else 'are'} "
-            f"those of fewer than {appetite.safe_threshold} people.",
-            named([text for _, text in found]),
-            "Give the 5 % and 95 % quantiles instead, or top-code the variable.",
-            output.value,
-        )
-
-
-def _shows_none(output: Magnitudes, n: int) -> bool:
-    """Whether a standard deviation of 0, or an error or limits beside it, are printed to digits at which one of n
-    records with the next value would show.
+def all_alike(
+    output: str, value: str, cells: Sequence[Cell], data: Microdata, certain: bool = True, near: bool = False
+) -> Found:
+    """The finding of cells in which everybody has the same value of a variable, or expression; near: of some it is told
+    to within the share of the p % rule alone.
     """
-    values = np.array(output.codebook[output.value].values, dtype=np.float64)
-    one = float(np.diff(values).min(initial=np.inf)) / np.sqrt(n)
-    unit = {"sd": 1.0, ERROR: 1.0 / np.sqrt(n), ENDS[1]: float(output.errors.quantile(n)) / np.sqrt(n)}
-    return any(unit[each] * one > half for each, half in output.half.items() if each in unit)
-
-
-def equal_values(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
-    """Cells of a summary in which all have the same value, where its numbers show it.
-
-    They do where one record makes the cell (or the records of one person), where a standard deviation of 0 (or an
-    error, or limits, that show it) or equal least and largest values are printed, and where a mean is at an end of the
-    codebook's values. What all records of a person come to is told where they make a cell. A mode tells the value of
-    one person, or the most frequent one.
-    """
-    if not isinstance(output, _KINDS):
-        return
-    if isinstance(output, Magnitudes) and output.protection.round_to and not {"mean", "sd"} & set(output.statistics):
-        return  # what rounded sums show is not the value
-    value = output.cells.value
-    variable = output.codebook[value]
-    ends = np.array(variable.values, dtype=np.float64)[[0, -1]] if variable.numeric else NOBODY
-    least_and_most = isinstance(output, Quantiles) and {0.0, 1.0} <= set(output.probabilities)
-    mean = isinstance(output, Magnitudes) and bool({"mean", "sum"} & set(output.statistics))
-    cells = cells_of(output, data)
-    found = [
-        cell
-        for cell in cells
-        if cell.values[0] == cell.values[-1]
-        and (
-            data.people(cell.rows) == 1
-            or least_and_most
-            or (mean and cell.values[0] in ends)
-            or (isinstance(output, Magnitudes) and _shows_none(output, len(cell.values)))
-        )
-    ]
-    own = [cell for cell in cells if cell.values[0] != cell.values[-1] and data.people(cell.rows) == 1]
-    if own:
-        who = np.concatenate([cell.rows for cell in own])
-        yield Found.of(
-            "same answer",
-            True,
-            output.name,
-            len(own),
-            who,
-            f"What {value} of {people(data.people(who))} comes to is told for certain: "
-            f"{plural(len(own), 'cell')} with the records of one person.",
-            named([f"{cell.label}: {plural(len(cell.values), 'record')}" for cell in own]),
-            "Merge these cells with others, or withhold them.",
-            value,
-        )
-    if found:
-        yield all_alike(output.name, value, found, data)
-
-
-def all_alike(output: str, value: str, cells: list[Cell], data: Microdata, certain: bool = True) -> Found:
-    """The finding of cells in which everybody has the same value of a variable, or expression."""
     cells = sorted(cells, key=lambda cell: -len(cell.values))
     who = np.concatenate([cell.rows for cell in cells])
+    how = f"is told{', or to within the share of the p % rule,' * near} for certain" if certain else "may be told"
     return Found.of(
         "same answer",
         certain,
         output,
         len(cells),
         who,
-        f"{value} of {people(data.people(who))} {'is told for certain' if certain else 'may be told'}: "
+        f"{value} of {people(data.people(who))} {how}: "
         f"{plural(len(cells), 'cell')} in which everybody has the same value.",
         named([f"{cell.label}: {people(data.people(cell.rows))}" for cell in cells]),
         "Merge these cells with others, or withhold them.",

@@ -162,8 +162,8 @@ def _of_groups(output: Mixed | FixedEffects | Instrumental, data: Microdata) -> 
 
 
 def _of_curves(output: Survival, data: Microdata) -> Told:
-    """Records of each group at risk at the first time, and their events up to the last; of all times where these are
-    the ends of what there is.
+    """Records of each group at risk at the first time and at the last, and their events up to the last; of all times
+    where these are the ends of what there is.
     """
     try:
         low, high = output.publish(output.refit(data))
@@ -174,10 +174,10 @@ def _of_curves(output: Survival, data: Microdata) -> Told:
     lacks, time = lacking(codebook, output.variables), written_name(output.time)
     values = [len(codebook[name].values) for name in output.by]
     gaps = [(0, int(codebook[name].missing)) for name in output.by]
-    first, last = output.at[0], output.at[-1]
-    if "at risk" in output.columns:
-        also = f"{time} >= {first:.15g}" if first > output.support.min() else ""
-        told = [_padded(each.reshape(values), gaps) for each in ends[..., 0, output.columns.index("at risk")]]
+    last = output.at[-1]
+    for at in sorted({0, len(output.at) - 1}) if "at risk" in output.columns else ():
+        also = f"{time} >= {output.at[at]:.15g}" if output.at[at] > output.support.min() else ""
+        told = [_padded(each.reshape(values), gaps) for each in ends[..., at, output.columns.index("at risk")]]
         yield Kind(output.where, lacks, also=also), Known(output.by, told[0], told[1], (output.name,))
     if "events" in output.columns:
         event, at = codebook[output.event], codebook[output.event].code_of[output.happened]

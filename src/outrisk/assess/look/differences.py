@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations, permutations, product
 from typing import Protocol
 
@@ -56,24 +56,20 @@ def _isolating(
     by_subset: dict[str, list[Output]] = {}
     for output in outputs:
         by_subset.setdefault(output.where, []).append(output)
-    frame = original.frame()
+    held = _Held(original, original.frame())
     numbers = numbers or Numbers.of(outputs if target and len(by_subset) > 1 else (), original)
     rows = [
         row
         for (larger, first), (smaller, second) in permutations(by_subset.items(), 2)
-        for row in _between(larger, smaller, first, second, original, frame, numbers, threshold, inside, target)
+        for row in _between(larger, smaller, first, second, held, numbers, threshold, inside, target)
     ]
-    held = {
-        where: _members(original.codebook, where, of[0].name, frame)
-        for where, of in by_subset.items()
-        if any(_crossed(each) for each in of)
+    of_tables = {
+        where: held.of(where, of[0].name) for where, of in by_subset.items() if any(_crossed(each) for each in of)
     }
-    for larger, parts in nearly_whole(held, original, threshold):
+    for larger, parts in nearly_whole(of_tables, original, threshold):
         union = " or ".join(f"({where})" for where in parts)
         summed = _sums(by_subset[larger], [by_subset[where] for where in parts])
-        rows += _between(
-            larger, union, by_subset[larger], summed, original, frame, numbers, threshold, inside, target, parts
-        )
+        rows += _between(larger, union, by_subset[larger], summed, held, numbers, threshold, inside, target, parts)
     return sorted(rows, key=lambda each: (each[0].isolated, -each[0].below))
 
 
@@ -109,6 +105,21 @@ def subtracted(
             "Release only one of the two, or compute both on the same records.",
             target if row.alike else "",
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """Which records are in subsets (n,), each looked at once; frame: the records decoded."""
+
+    data: Microdata
+    frame: pd.DataFrame
+    _known: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
+
+    def of(self, where: str, output: str) -> NDArray[np.bool_]:
+        """Those of one subset; OutputError, with the output named, where it cannot be evaluated."""
+        if where not in self._known:
+            self._known[where] = Subset(self.data.codebook, where, output).holds(self.frame)
+        return self._known[where]
 
 
 class _Named(Protocol):
@@ -155,23 +166,24 @@ def _between(
     smaller: str,
     first: Sequence[Output],
     second: Sequence[_Named],
-    original: Microdata,
-    frame: pd.DataFrame,
+    held: _Held,
     numbers: Numbers,
     threshold: int,
     inside: bool,
     target: str,
     parts: Sequence[str] = (),
 ) -> Iterator[tuple[Difference, Rows]]:
-    codebook, name = original.codebook, second[0].name
-    one, other = (_members(codebook, where, name, frame) for where in (larger, smaller))
+    original, name = held.data, second[0].name
+    codebook = original.codebook
     group, note = _plainly(larger, smaller), ""
     try:
         pair = compare(codebook, larger, smaller, name)
         if pair.equal or not pair.contains:
             return
         group = group_in_words(codebook, pair, larger, smaller)
+        one, other = (held.of(where, name) for where in (larger, smaller))
     except OutputError as error:
+        one, other = (held.of(where, name) for where in (larger, smaller))
         if (one == other).all() or (other & ~one).any():
             return
         note = f"one subset contains the other in these records; whether it must was not checked: {error}"
@@ -207,6 +219,15 @@ def _between(
 def group_in_words(codebook: Codebook, pair: Pair, larger: str, smaller: str) -> str:
     """The records of the one subset that are not in the other."""
     return in_words(codebook, pair) or _plainly(larger, smaller)
+
+
+def left_in_words(codebook: Codebook, larger: str, parts: Sequence[str]) -> str:
+    """The records of a subset that are in none of some others."""
+    union = " or ".join(f"({where})" for where in parts)
+    try:
+        return group_in_words(codebook, compare(codebook, larger, union, ""), larger, union)
+    except OutputError:  # too many combinations of values to go through
+        return _plainly(larger, union)
 
 
 def _plainly(larger: str, smaller: str) -> str:
@@ -314,7 +335,3 @@ def _cells(data: Microdata, rows: Rows, variables: Sequence[str]) -> list[tuple[
 
 def _joined(rows: Iterable[Rows]) -> Rows:
     return np.concatenate([NOBODY, *rows])
-
-
-def _members(codebook: Codebook, where: str, output: str, frame: pd.DataFrame) -> NDArray[np.bool_]:
-    return np.isin(frame.index, Subset(codebook, where, output).select(frame).index)

@@ -4,8 +4,9 @@ other, none below 0, held against each other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 
 import numpy as np
 
@@ -14,7 +15,9 @@ from outrisk.assess.look.known import Kind, Known
 from outrisk.assess.look.nested import less
 from outrisk.assess.look.printed import Numbers
 from outrisk.assess.look.told import Flags, Told
+from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
+from outrisk.outputs.conditions.pairs import compare
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +35,10 @@ class Left:
             smaller = [replace(kind, where=where) for where in parts]
             if kind.where == larger and not kind.what and all(each in numbers.closed for each in smaller):
                 found[kind] = less(numbers, kind, smaller)
+        for plain, known in list(_together(numbers, found)):
+            tables = found.setdefault(plain, {})
+            there = tables.get(frozenset(known.by))
+            tables[frozenset(known.by)] = known if there is None else there.within(known)
         return cls(numbers, found)
 
     def sets(self, target: str) -> list[tuple[str, ...]]:
@@ -73,3 +80,27 @@ class Left:
         alone &= (told.counts > 0) & (told.counts == told.counts.sum(axis=axis, keepdims=True))
         alone[missing] = False
         return told.who(alone)
+
+
+def _together(numbers: Numbers, found: Mapping[Kind, Mapping[frozenset[str], Known]]) -> Iterator[tuple[Kind, Known]]:
+    """Numbers of records of which two conditions hold, one of which holds of each record: of all there are no more than
+    of both together, as of those with an event up to a time and those still at risk at it.
+    """
+    for one, other in permutations([kind for kind in found if kind.also and kind.counts], 2):
+        plain = replace(one, also="")
+        if plain != replace(other, also="") or not _cover(numbers, one.also, other.also):
+            continue
+        for known in found[one].values():
+            for more in found[other].values():
+                common = [name for name in known.by if name in more.by]
+                rest = more.over(common).high
+                axes = tuple(at for at, name in enumerate(known.by) if name not in common)
+                yield plain, Known(known.by, known.low, known.high + np.expand_dims(rest, axes), known.outputs)
+
+
+def _cover(numbers: Numbers, one: str, other: str) -> bool:
+    """Whether one of two conditions holds of each record, in any data."""
+    try:
+        return compare(numbers.codebook, f"({one}) or ({other})", "", "a subset").contains
+    except OutputError:  # too many combinations of values to go through
+        return False

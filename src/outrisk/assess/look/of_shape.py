@@ -10,14 +10,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look.as_cells import known_of_cells
+from outrisk.assess.look.as_printed import at_the_top
 from outrisk.assess.look.contributions import DOMINANCE, Cell, all_alike, cells_of, dominated
 from outrisk.assess.look.finding import Found, Rows, named, people, plural
 from outrisk.assess.look.known import Kind
 from outrisk.assess.look.printed import Numbers
+from outrisk.assess.look.top_codes import open_from
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Output
 from outrisk.outputs.smooth.shape import Shape
@@ -96,10 +97,10 @@ def _largest(
     support = np.unique(output.support)
     if data.person is not None or support[0] < 0:
         return  # shares are those of records
-    exact, near = list[ToldCell](), list[ToldCell]()
+    exact, near, cap = list[ToldCell](), list[ToldCell](), _cap(output)
     for each in cells:
         largest = each.cell.values[-1]
-        if largest <= 0.0 or len(each.cell.values) < 2 or _is_capped(output, largest):
+        if largest <= 0.0 or len(each.cell.values) < 2 or largest >= cap:
             continue
         left = largest_left(each, support, None)
         if len(left) == 1 and len(support) > 1:
@@ -179,25 +180,21 @@ def _total_told(known: dict[str, Ends], second: float, total: Ends) -> Ends:
     return max(total[0], least), min(total[1], most)
 
 
-def _is_capped(output: Shape, value: float) -> bool:
-    """Whether a value is the top code, which larger ones count as."""
-    top = output.protection.top_code
-    return top is not None and value >= top and float(output.codebook[output.value].values[-1]) > top
+def _cap(output: Shape) -> float:
+    """The top code, where larger values count as it."""
+    return open_from(output.codebook, output.value, output.protection.top_code, output.where)
 
 
 def _few(output: Shape, cells: Sequence[ToldCell], outputs: Sequence[Output], data: Microdata) -> Iterator[Found]:
     """Cells of few records of which the printed numbers leave one set of values."""
     beside = [_beside(other, data) for other in outputs if _is_beside(other, output)]
     told = [each for each in cells if len(each.cell.values) > 1 and _one_answer(output, each, beside)]
-    told = [each for each in told if not _is_capped(output, each.cell.values[0])]
+    cap = _cap(output)
+    told = [each for each in told if each.cell.values[0] < cap]
     if not told:
         return
-    who = np.concatenate([each.cell.rows[~_capped(output, each.cell)] for each in told])
+    who = np.concatenate([each.cell.rows[each.cell.values < cap] for each in told])
     yield _known_by_one(output, told, who, data, "only one set of values has the printed numbers of")
-
-
-def _capped(output: Shape, cell: Cell) -> NDArray[np.bool_]:
-    return np.array([_is_capped(output, value) for value in cell.values], dtype=np.bool_)
 
 
 def _known_by_one(output: Shape, cells: Sequence[ToldCell], who: Rows, data: Microdata, why: str) -> Found:
@@ -311,16 +308,17 @@ def sets_with_sum(support: Array, n: int, total: Ends, most: int = _MOST) -> Arr
 
 def _alike(output: Shape, cells: Sequence[ToldCell], data: Microdata) -> Iterator[Found]:
     """Cells whose records all have one value, which the numbers show; where it is not known which, to who knows one."""
-    support = np.unique(output.support)
+    support, cap = np.unique(output.support), _cap(output)
     found = [each for each in cells if _shows_alike(output, each, support)]
     which = [each for each in found if _is_one_value(each, support)]
-    told = [each.cell for each in which if not _is_capped(output, each.cell.values[0])]
-    capped = [each.cell for each in found if _is_capped(output, each.cell.values[0])]
-    if told:
+    capped = [each for each in found if each.cell.values[0] >= cap]
+    if told := [each.cell for each in which if each not in capped]:
         yield all_alike(output.name, output.value, told, data)
-    if capped:
-        yield all_alike(output.name, output.value, capped, data, certain=False)
-    of_one = [each for each in found if each not in which and not _is_capped(output, each.cell.values[0])]
+    if at_top := [each.cell for each in which if each in capped]:
+        yield at_the_top(output.name, output.value, cap, at_top, data)
+    if open_ := [each.cell for each in capped if each not in which]:
+        yield all_alike(output.name, output.value, open_, data, certain=False)
+    of_one = [each for each in found if each not in which and each not in capped]
     if of_one:
         who = np.concatenate([each.cell.rows for each in of_one])
         yield _known_by_one(output, of_one, who, data, "the printed numbers show that all have the same in")

@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.contributions import DOMINANCE, Cell, broken_rules, by_person
-from outrisk.assess.look.differences import group_in_words
+from outrisk.assess.look.apart import are_apart, nearly_whole
+from outrisk.assess.look.contributions import DOMINANCE, Cell, broken_rules, by_person, is_capped
+from outrisk.assess.look.differences import group_in_words, left_in_words
 from outrisk.assess.look.finding import NOBODY, Found, Rows, counted, named, people, plural
 from outrisk.assess.look.known import Array, Kind, Known
 from outrisk.assess.look.nested import nested
 from outrisk.assess.look.printed import Numbers, cell_label, places
+from outrisk.assess.look.top_codes import open_from
 from outrisk.microdata import Microdata
 from outrisk.outputs.conditions.pairs import Pair
 from outrisk.records.schema import MINUS
@@ -24,17 +26,20 @@ _ONE_OF_TWO = "Release only one of the two, or compute both on the same records.
 
 @dataclass(frozen=True, eq=False)
 class Left:
-    """A cell that is left, with its records' values, and from where to where its sum may lie."""
+    """A cell that is left, with its records' values, and from where to where its sum may lie; of a weighted one also
+    from where to where the sum of the weights.
+    """
 
     cell: Cell
     low: float
     high: float
+    weights: tuple[float, float] = (1.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Sorted:
     """Cells whose sum is one person's value, and tells it; that one person dominates, so that the second largest
-    contributor has it to within p %; and the others.
+    contributor has it to within p %; and the others. Of a top code nobody's value is told.
     """
 
     own: list[Left]
@@ -45,13 +50,17 @@ class Sorted:
     @classmethod
     def of(cls, left: Sequence[Left], data: Microdata, kind: Kind, appetite: Appetite) -> Sorted:
         """Each cell where it belongs."""
-        support = values_of(data, kind)
+        support, cap = values_of(data, kind), open_from(data.codebook, kind.what, kind.top, kind.where)
+        weights = np.array(data.codebook[kind.weight].values if kind.weight else [1.0], dtype=np.float64)
+        p = appetite.safe_pratio_p
         own = [each for each in left if data.people(each.cell.rows) == 1]
-        told = [each for each in own if _is_exact(each, support) or _is_near(each, appetite.safe_pratio_p)]
-        rest = [each for each in left if data.people(each.cell.rows) > 1]
-        ruled = [each for each in rest if support[0] >= 0 and _is_dominated(each, appetite)]
+        told = [each for each in own if each.cell.values.max() < cap]
+        told = [each for each in told if _is_exact(each, support, weights) or _is_near(each, support, weights, p)]
+        rest = [each for each in left if data.people(each.cell.rows) > 1 and not kind.weight]
+        rest = [each for each in rest if support[0] >= 0 and not is_capped(each.cell, cap)]
+        ruled = [each for each in rest if _is_dominated(each, appetite)]
         others = [each for each in left if each not in told and each not in ruled]
-        return cls(told, ruled, others, all(_is_exact(each, support) for each in told))
+        return cls(told, ruled, others, all(_is_exact(each, support, weights) for each in told))
 
 
 def values_of(data: Microdata, kind: Kind) -> Array:
@@ -60,17 +69,28 @@ def values_of(data: Microdata, kind: Kind) -> Array:
     return values if kind.top is None else np.minimum(values, kind.top)
 
 
-def _is_exact(left: Left, support: Array) -> bool:
-    """Whether a sum of one record leaves a single value of the codebook."""
+def _possible(left: Left, support: Array, weights: Array) -> Array:
+    """The values of the codebook that a record may have whose value, times its weight, is a sum."""
     slack = _ARITHMETIC * max(1.0, abs(left.low), abs(left.high))
-    fitting = np.unique(support[(support >= left.low - slack) & (support <= left.high + slack)])
-    return len(left.cell.values) == 1 and len(fitting) == 1
+    low, high = left.weights
+    some = weights[(weights >= low - _ARITHMETIC) & (weights <= high + _ARITHMETIC)]
+    times = support[:, None] * some
+    return np.unique(support[((times >= left.low - slack) & (times <= left.high + slack)).any(axis=1)])
 
 
-def _is_near(left: Left, share: float) -> bool:
-    """Whether a sum is known to within a share of it."""
-    total = float(left.cell.values.sum())
-    return max(left.high - total, total - left.low) < share * abs(total)
+def _is_exact(left: Left, support: Array, weights: Array) -> bool:
+    """Whether a sum of one record leaves a single value of the codebook."""
+    return len(left.cell.values) == 1 and len(_possible(left, support, weights)) == 1
+
+
+def _is_near(left: Left, support: Array, weights: Array, share: float) -> bool:
+    """Whether a sum of one person, or of one record with its weight, is known to within a share of it."""
+    total, ends = float(left.cell.values.sum()), np.array([left.low, left.high])
+    if len(weights) > 1 or weights[0] != 1.0:
+        ends = _possible(left, support, weights)
+        if len(left.cell.values) > 1 or not len(ends):
+            return False
+    return bool(np.abs(ends - total).max() < share * abs(total))
 
 
 def _is_dominated(left: Left, appetite: Appetite) -> bool:
@@ -80,19 +100,29 @@ def _is_dominated(left: Left, appetite: Appetite) -> bool:
     return "p %" in broken_rules(left.cell, appetite) and part[2:].sum() + slack < appetite.safe_pratio_p * part[0]
 
 
-def cells_left(data: Microdata, kind: Kind, names: Sequence[str], rows: Rows, known: Known) -> list[Left]:
-    """Cells of a table by some variables that hold any of some records, of which finite sums are known."""
+def cells_left(
+    data: Microdata, kind: Kind, names: Sequence[str], rows: Rows, known: Known, weights: Known | None = None
+) -> list[Left]:
+    """Cells of a table by some variables that hold any of some records, of which finite sums are known; weights: what
+    is known of the sums of their weights.
+    """
     place = places(data, names, rows)
     codes = data.codes[rows, data.codebook.index(kind.what)]
-    values = values_of(data, kind)[codes]
+    values, weight = values_of(data, kind)[codes], np.ones(len(rows))
+    if kind.weight:
+        of = data.codes[rows, data.codebook.index(kind.weight)]
+        weight = np.array(data.codebook[kind.weight].values, dtype=np.float64)[of]
     low, high = known.low.ravel(), known.high.ravel()
     found = []
     for at in np.unique(place).tolist():
         if np.isfinite(low[at]) and np.isfinite(high[at]):
             here = place == at
             owner = rows[here] if data.person is None else data.person[rows[here]]
-            cell = Cell(cell_label(data.codebook, names, at), values[here], np.ones(int(here.sum())), rows[here], owner)
-            found.append(Left(cell, float(low[at]), float(high[at])))
+            cell = Cell(cell_label(data.codebook, names, at), values[here], weight[here], rows[here], owner)
+            of_weights = (1.0, 1.0) if not kind.weight else (0.0, np.inf)
+            if weights is not None:
+                of_weights = float(weights.low.ravel()[at]), float(weights.high.ravel()[at])
+            found.append(Left(cell, float(low[at]), float(high[at]), of_weights))
     return found
 
 
@@ -106,8 +136,29 @@ def sums_subtracted(
             pair = _nested(numbers, larger, smaller)
             if pair is None:
                 continue
+            group = group_in_words(data.codebook, pair, larger.where, smaller.where)
             for names in numbers.common(larger, smaller):
-                yield from _subtracted(numbers, data, appetite, inside, (larger, smaller), pair, names)
+                yield from _subtracted(numbers, data, appetite, inside, larger, [smaller], group, names)
+
+
+def parts_subtracted(numbers: Numbers, data: Microdata, appetite: Appetite, inside: bool) -> Iterator[Found]:
+    """Sums of a subset less those of two others or more within it, which are apart from each other and leave few."""
+    of: dict[Kind, list[Kind]] = {}
+    for kind in numbers.closed:
+        if kind.what:
+            of.setdefault(replace(kind, where=""), []).append(kind)
+    for kinds in filter(lambda each: len(each) > 2, of.values()):
+        by_where = {kind.where: kind for kind in kinds}
+        held = {where: np.zeros(len(data), np.bool_) for where in by_where}
+        for where, flags in held.items():
+            flags[numbers.records(by_where[where], data)] = True
+        for where, others in nearly_whole(held, data, appetite.safe_threshold):
+            larger, parts = by_where[where], [by_where[each] for each in others]
+            if not all(_nested(numbers, larger, part) for part in parts) or not are_apart(data.codebook, others):
+                continue
+            group = left_in_words(data.codebook, where, others)
+            for names in numbers.common_of([larger, *parts]):
+                yield from _subtracted(numbers, data, appetite, inside, larger, parts, group, names)
 
 
 def _nested(numbers: Numbers, larger: Kind, smaller: Kind) -> Pair | None:
@@ -116,37 +167,49 @@ def _nested(numbers: Numbers, larger: Kind, smaller: Kind) -> Pair | None:
     return nested(numbers, larger.where, smaller.where)
 
 
+def _less(numbers: Numbers, larger: Kind, parts: Sequence[Kind], names: tuple[str, ...]) -> Known | None:
+    """What is left of a table without those of parts of it; None where one of them is not told."""
+    whole, of = numbers.over(larger, names), [numbers.over(part, names) for part in parts]
+    if whole is None or None in of:
+        return None
+    low, high = (sum((getattr(each, end) for each in of), np.zeros_like(whole.low)) for end in ("low", "high"))
+    return Known(names, whole.low - high, whole.high - low, ())
+
+
 def _subtracted(
     numbers: Numbers,
     data: Microdata,
     appetite: Appetite,
     inside: bool,
-    kinds: tuple[Kind, Kind],
-    pair: Pair,
+    larger: Kind,
+    parts: Sequence[Kind],
+    group: str,
     names: tuple[str, ...],
 ) -> Iterator[Found]:
-    larger, smaller = kinds
-    whole, part = numbers.over(larger, names), numbers.over(smaller, names)
-    if whole is None or part is None:
+    known = _less(numbers, larger, parts, names)
+    if known is None:
         return
-    rows = np.setdiff1d(numbers.records(larger, data), numbers.records(smaller, data), assume_unique=True)
-    known = Known(names, whole.low - part.high, whole.high - part.low, ())
-    left = cells_left(data, larger, names, rows, known)
+    rows = numbers.records(larger, data)
+    for part in parts:
+        rows = np.setdiff1d(rows, numbers.records(part, data), assume_unique=True)
+    of_weights = [replace(kind, what="", top=None) for kind in (larger, *parts)]
+    weights = _less(numbers, of_weights[0], of_weights[1:], names) if larger.weight else None
+    left = cells_left(data, larger, names, rows, known, weights)
     of = Sorted.of(left, data, larger, appetite)
-    output = f"{numbers.named(larger, names)}{MINUS}{numbers.named(smaller, names)}"
-    taken = f"subtracting “{numbers.named(smaller, names)}” from “{numbers.named(larger, names)}” leaves"
-    group = group_in_words(data.codebook, pair, larger.where, smaller.where)
+    first, others = numbers.named(larger, names), [numbers.named(part, names) for part in parts]
+    output = MINUS.join([first, *others])
+    taken = f"subtracting {', '.join(f'“{each}”' for each in others)} from “{first}” leaves"
     if of.own:
         yield own_values(of, larger, output, f"{taken} it alone ({_in_cells(of.own, names)}{group})", data, inside)
     if of.dominated:
         what = f"{taken} sums that it dominates ({_in_cells(of.dominated, names)}{group}; p % rule)"
         yield dominated_sums(of, larger, output, what, appetite, inside)
-    few = [each for each in of.others if names and data.people(each.cell.rows) < appetite.safe_threshold]
+    few = [each for each in of.others if data.people(each.cell.rows) < appetite.safe_threshold]
+    few = few if names or len(parts) > 1 else []  # of a pair of all in one that is said of the records
     if few:
-        what = f"{taken} sums of {larger.what} ({group}) of which {plural(len(few), 'cell')} of {len(left):,} by "
-        what += (
-            f"{', '.join(names)} rest{'s' * (len(few) == 1)} on fewer than {appetite.safe_threshold} {counted(data)}"
-        )
+        what = f"{taken} sums of {larger.what} ({group}) of which {plural(len(few), 'cell')} of {len(left):,}"
+        what += f" by {', '.join(names)}" * bool(names)
+        what += f" rest{'s' * (len(few) == 1)} on fewer than {appetite.safe_threshold} {counted(data)}"
         said = f"{what[0].upper()}{what[1:]}."
         yield found_in_cells("difference of outputs", False, output, few, said, "", inside)
 

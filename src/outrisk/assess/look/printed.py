@@ -52,19 +52,19 @@ class Numbers:
 
     @classmethod
     def of(cls, outputs: Sequence[Output], data: Microdata) -> Numbers:
-        """Of counts, shares, sums and means, as released from these records; sums and means without weights alone. Of
-        other kinds what they print of numbers of records, person-time, and the means of groups.
+        """Of counts, shares, sums and means, as released from these records; weighted ones where no cells are withheld
+        or rounded. Of other kinds what they print of numbers of records, person-time, and the means of groups.
         """
         numbers = cls(data.codebook)
         tables = [output for output in outputs if isinstance(output, Frequencies)]
-        sums = [output for output in outputs if isinstance(output, Magnitudes) and not output.weight]
+        sums = [output for output in outputs if isinstance(output, Magnitudes) and not _is_guarded(output)]
         for one in outputs:
             numbers._add(counts_told(one, data))
         for table in tables:
             numbers._add(_weighted(table, data) if table.weight else _counts(table, numbers._cell_counts(table, data)))
         of_cells = [(one, one.refit(data)) for one in sums]
         for one, values in of_cells:
-            numbers._add(_counts_behind(one, values))
+            numbers._add(_weights_behind(one, values) if one.weight else _counts_behind(one, values))
         numbers._close()
         for table in tables:
             if table.show != "counts" and not table.weight:
@@ -136,6 +136,13 @@ class Numbers:
         """Variables of a table of the one that one of the other has too, but for one; the largest sets of them."""
         one, other = self.closed.get(first, {}), self.closed.get(second, {})
         return self._largest({(a & b) - {without} for a in one for b in other})
+
+    def common_of(self, kinds: Sequence[Kind]) -> list[tuple[str, ...]]:
+        """Variables of a table of each of some kinds; the largest sets of them."""
+        sets = set(self.closed.get(kinds[0], {}))
+        for kind in kinds[1:]:
+            sets = {one & other for one in sets for other in self.closed.get(kind, {})}
+        return self._largest(sets)
 
     def tables(self, kind: Kind, without: str = "") -> list[tuple[str, ...]]:
         """Variables of the tables of a kind, but for one; the largest sets of them."""
@@ -244,17 +251,35 @@ def _behind_shares(table: Frequencies, counts: Array, numbers: Numbers) -> Itera
 
 
 def count_kind(table: Output) -> Kind:
-    """Of the numbers of records in the cells of a table."""
-    return Kind(table.where, _lacks(table) if isinstance(table, Magnitudes) else frozenset())
+    """Of the numbers of records in the cells of a table, or the sums of their weights behind weighted means."""
+    if not isinstance(table, Magnitudes):
+        return Kind(table.where)
+    return Kind(table.where, _lacks(table), weight=table.weight)
 
 
 def sum_kind(table: Magnitudes) -> Kind:
     """Of the sums in the cells of a table."""
-    return Kind(table.where, _lacks(table), table.value, table.protection.top_code)
+    return Kind(table.where, _lacks(table), table.value, table.protection.top_code, table.weight)
 
 
 def _lacks(table: Magnitudes) -> frozenset[str]:
-    return frozenset([table.value] if table.codebook[table.value].missing else [])
+    return frozenset(name for name in (table.value, table.weight) if name and table.codebook[name].missing)
+
+
+def _is_guarded(table: Magnitudes) -> bool:
+    """Whether weighted numbers are withheld or rounded to multiples."""
+    rule = table.protection
+    return bool(table.weight) and (rule.threshold is not None or rule.round_to is not None)
+
+
+def _weights_behind(table: Magnitudes, values: Array) -> Iterator[tuple[Kind, Known]]:
+    """The sum of the weights in each cell, where it is printed."""
+    if "count" in table.shown:
+        at = table.shown.index("count")
+        low, high = (each.reshape(-1, len(table.shown))[:, at] for each in table.publish(values))
+        half, sizes = float(half_digit(table.decimals[at])), shape(table.codebook, table.by)
+        ends = np.maximum(low - half, 0.0).reshape(sizes), (high + half).reshape(sizes)
+        yield count_kind(table), Known(table.by, *ends, (table.name,))
 
 
 def _counts_behind(table: Magnitudes, values: Array) -> Iterator[tuple[Kind, Known]]:
