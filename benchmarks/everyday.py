@@ -440,6 +440,7 @@ CROSSED = [
     {"kind": "frequencies", "by": ["sex", "marital", "income"]},
 ]  # fmt: skip
 MEDIANS = [WAGES[2] | {"by": ["education"]}, WAGES[3]]
+QUARTILES_OF_STATA = [each | {"program": "stata"} for each in (WAGES[2], WAGES[2] | {"by": ["education"]})] + [WAGES[3]]
 OF_WAGES = [
     *WAGES,
     {"kind": "ols", "formula": "wage ~ age + C(sex) + hours", "decimals": 2, "release": [*WITH_ERRORS, "r2"]},
@@ -947,6 +948,10 @@ RELEASES = {
     **{f"means of wages of {n:,}": partial(incomes, n=n, entries=ONE_OF_WAGES) for n in (400, 3_000)},
     **{f"crossed means of {n:,}": partial(incomes, n=n, entries=CROSSED) for n in (400, 3_000, 25_000)},
     **{f"medians of wages of {n:,}": partial(incomes, n=n, entries=MEDIANS) for n in (400, 3_000)},
+    **{
+        f"quartiles as Stata has them of {n:,}": partial(incomes, n=n, entries=QUARTILES_OF_STATA)
+        for n in (40, 400, 3_000, 200_000)
+    },
     **{
         f"shape and concentration of {n:,}": partial(incomes, n=n, entries=SHAPES)
         for n in (40, 300, 1_500, 8_000, 200_000)

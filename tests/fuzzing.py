@@ -22,6 +22,7 @@ OUTPUTS = [
     {"kind": "univariate", "variables": ["age", "ill"]},
     {"kind": "magnitudes", "value": "age", "by": ["area"], "statistics": ["mean", "sd", "count"], "weight": "sex"},
     {"kind": "quantiles", "value": "age", "by": ["ill"], "quantiles": [0.25, "median"]},
+    {"kind": "quantiles", "value": "age", "by": ["ill"], "quantiles": [0.25, "max"], "program": "stata"},
     {"kind": "mode", "variable": "area", "by": ["ill"]},
     {
         "kind": "rates",

@@ -12,22 +12,24 @@ from outrisk.microdata import Microdata
 from outrisk.outputs import release
 from outrisk.outputs.tables.quantiles import Quantiles
 from outrisk.outputs.tables.ranks import fewest_records
+from outrisk.problem.quantile_places import METHODS
 
 SUPPORT = np.array([1.0, 2.0, 4.0, 5.0, 8.0])
 QUARTERS = (0.25, 0.5, 0.75)
 
 
+@pytest.mark.parametrize("of_type", list(METHODS))
 @pytest.mark.parametrize(
     "quantiles", [(2, 2, 2), (1, 4, 8), (1.5, 2, 4.5), (2, 2, 5), (2.5, 3, 4), (1, 1.2, 8), (4.2, 4.5, 6)]
 )
-def test_the_fewest_records_with_some_quantiles(quantiles):
+def test_the_fewest_records_with_some_quantiles(quantiles, of_type):
     def has(n):
         return any(
-            (np.abs(np.quantile(each, QUARTERS) - quantiles) <= 0.05 + 1e-9).all()
+            (np.abs(np.quantile(each, QUARTERS, method=METHODS[of_type]) - quantiles) <= 0.05 + 1e-9).all()
             for each in combinations_with_replacement(SUPPORT, n)
         )
 
-    (found,) = fewest_records(np.array([quantiles]), 0.05, SUPPORT, QUARTERS)
+    (found,) = fewest_records(np.array([quantiles]), 0.05, SUPPORT, QUARTERS, of_type)
     tried = next((n for n in range(1, 9) if has(n)), None)
     assert found == tried if tried else found == 1 or found > 8
 

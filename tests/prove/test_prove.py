@@ -118,12 +118,13 @@ def test_numbers_of_people_in_a_cox_model_are_counts(everybody):
     assert (claims.value >= 0).sum() == (len(data) if everybody else 0)
 
 
+@pytest.mark.parametrize("program", ["r", "stata", "spss"])
 @pytest.mark.parametrize("seed", range(4))
-def test_quantiles_of_three_values(seed):
+def test_quantiles_of_three_values(seed, program):
     data = records(seed, 5)
     outputs = [
         Frequencies(CODEBOOK, "n", ("sex",)),
-        Quantiles(CODEBOOK, "q", "pay", ("sex",), (0.0, 0.5, 1.0)),
+        Quantiles(CODEBOOK, "q", "pay", ("sex",), (0.0, 0.25, 0.5, 1.0), program=program),
         Magnitudes(CODEBOOK, "m", "pay", ("area",), ("mean",)),
     ]
     released = [release(output, data) for output in outputs]

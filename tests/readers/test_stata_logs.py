@@ -316,10 +316,14 @@ def test_who_has_no_value_is_left_out_as_stata_does(said, tmp_path):
         assert (found[0][0].output.where == "area.notna()") == (entry is not WAGE)
 
 
-def test_percentiles_that_are_other_numbers_are_refused(tmp_path):
-    for entry in (ENDS | {"quantiles": [0.25, 0.75]}, ENDS | {"quantiles": ["median", 0.9]}):
-        with pytest.raises(OutputError, match="Stata's percentile"):
-            stata.given(stata.detail(PEOPLE, "wage"), entry, tmp_path)
+def test_percentiles_are_statas_unless_the_output_says_another_program(tmp_path):
+    for program in ({}, {"program": "stata"}, {"program": "sas"}):
+        for asked in ([0.25, 0.75], ["median", 0.9]):
+            found = stata.given(stata.detail(PEOPLE, "wage"), ENDS | {"quantiles": asked} | program, tmp_path)
+            assert matched(found) == 2
+    for program in ("r", "spss"):
+        with pytest.raises(OutputError, match=f"'program: {program}'; say stata"):
+            stata.given(stata.detail(PEOPLE, "wage"), ENDS | {"quantiles": [0.25], "program": program}, tmp_path)
 
 
 def test_moments_that_stata_has_not_are_refused(tmp_path):

@@ -18,6 +18,7 @@ from outrisk.problem.blocks import Array, Tally, variables
 from outrisk.problem.counts import made_of_counts
 from outrisk.problem.formulas import Formula
 from outrisk.problem.influence import records_of_tally
+from outrisk.problem.quantile_places import places
 from outrisk.problem.released import ROUNDING, Part, TallyPart
 
 WORK, EACH = 4_000_000, 1_000  # records of a class times values, and so many more, up to which they are looked for
@@ -128,7 +129,7 @@ def _knots(formulas: list[Formula], low: Array, high: Array, n: int) -> Iterator
     """What quantiles from low to high (k,) say of n sorted values."""
     for formula, least, most in zip(formulas, low, high, strict=True):
         if np.isfinite(least) or np.isfinite(most):
-            place = round((n - 1) * formula.scale, 9)
+            place = float(places(np.array(n), formula.scale, int(formula.least)))
             yield int(place), place - int(place), float(least), float(most)
 
 

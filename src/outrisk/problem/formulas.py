@@ -25,9 +25,10 @@ class Formula:
 
     total: the one of `totals`. ratio: shift + scale * totals[0] / sum of `base`; undefined up to `least` in the base.
     deviation: sd from n, first and second moment (`totals`, in this order). rank: the quantile `scale` of the `base`
-    records with values `points`, each counted by its one of `totals`, linear between records. mode: of `points` the
-    first with the largest one of `totals`. limit: scale * points[totals[0]] / sum of `base`, totals[0] being a count;
-    undefined up to `least` in the base, and where the point is. error: of n records with a standard deviation as above,
+    records with values `points`, each counted by its one of `totals`, between records by Hyndman and Fan's type
+    `least` (quantile_places.py). mode: of `points` the first with the largest one of `totals`. limit: scale *
+    points[totals[0]] / sum of `base`, totals[0] being a count; undefined up to `least` in the base, and where the point
+    is. error: of n records with a standard deviation as above,
     scale * q * sd / sqrt(n), beyond shift + totals[1] / n where there is a `base`: q is points[n], beyond these what
     comes near to `least` as 1 / n does.
     """

@@ -19,6 +19,7 @@ from scipy import sparse
 from outrisk.codebook import Codebook
 from outrisk.problem.blocks import Array, Mask, level_in, variables
 from outrisk.problem.formulas import CURVED, Formula
+from outrisk.problem.quantile_places import LINEAR
 from outrisk.problem.released import ROUNDING, Released, TallyPart
 from outrisk.prove.constraints import Columns, Rows, Seen, totals_of
 from outrisk.prove.of_tallies import constrain_formulas
@@ -168,7 +169,7 @@ def _take_up(one: Released, rows: Rows, ranks: list[_Rank], seen: Seen, about: d
         totals, formulas = totals_of(part.blocks, seen), part.formulas
         ends = slice(first, first + part.n_numbers)
         low, high = one.low[ends] - half[ends], one.high[ends] + half[ends]
-        if any(each.kind in CURVED for each in formulas):
+        if any(each.kind in CURVED or (each.kind == "rank" and each.least != LINEAR) for each in formulas):
             return False
         constrain_formulas(rows, totals, formulas, low, high, one.values[ends], one.name, first)
         for k, formula in enumerate(formulas):

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from outrisk.problem.blocks import Array
 from outrisk.problem.formulas import Formula
+from outrisk.problem.quantile_places import rank_of
 from outrisk.problem.released import TallyPart
 from outrisk.prove.constraints import Codes, Rows, Seen, totals_of
 
@@ -164,9 +165,8 @@ def _rank(
     size = sizes[key]
     if size is None:
         return "a quantile of a group of unknown size is not linear"
-    rank = (size - 1) * formula.scale
-    below = int(np.floor(rank + 1e-9))
-    share = max(rank - below, 0.0)
+    before, weight = rank_of(np.array(float(size)), formula.scale, int(formula.least))
+    below, share = int(before), float(weight)
     entries = 2 * base.nnz * (len(formula.points) if share >= 1e-9 else 1)
     if rows.of_quantiles + entries > _MOST_ENTRIES:
         return _SO_MANY

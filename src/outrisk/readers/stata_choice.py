@@ -91,6 +91,11 @@ def counted(commands: Sequence[Command], codebook: Codebook, show: str) -> Itera
         yield Candidate(command, by, {"": cells}, " x ".join(printed), refused=refused)
 
 
+def percent_of(name: str) -> float | None:
+    """Which percentile Stata calls so, 25 of 'p25'; None of another statistic."""
+    return float(name[1:]) if re.fullmatch(r"p\d\d?", name) else None
+
+
 def _wanted(entry: DescribedEntry) -> tuple[list[str], bool]:
     """Statistics that an entry may have, by what tables call them; whether it asks for all of these."""
     if isinstance(entry, QuantilesEntry):

@@ -16,6 +16,7 @@ from outrisk.outputs.tables.counted import TOTAL
 from outrisk.outputs.tables.frequencies import FrequenciesEntry
 from outrisk.outputs.tables.magnitudes import MagnitudesEntry
 from outrisk.outputs.tables.quantiles import QuantilesEntry
+from outrisk.problem.quantile_places import TYPES
 from outrisk.readers.arranged_cells import Arranged, absent, arrange, of_all
 from outrisk.readers.cross_statistics import magnitudes, quantiles
 from outrisk.readers.cross_table import counts
@@ -34,6 +35,7 @@ from outrisk.readers.stata_choice import (
     described,
     has_some,
     named,
+    percent_of,
 )
 from outrisk.readers.stata_rows import Levels, with_zeros
 from outrisk.readers.stata_session import Command, chosen_before, commands_of
@@ -75,7 +77,11 @@ def entries_of_log(
     entry = _of_whom(found, entry, commands, codebook, place)
     by = tuple(name or said for name, said in zip(found.by, entry.by, strict=True)) if entry.by else ()
     cells = [
-        Cell(tuple(_level(codebook[name], each, place) for name, each in zip(by, levels, strict=True)), statistic, text)
+        Cell(
+            tuple(_level(codebook[name], each, place) for name, each in zip(by, levels, strict=True)),
+            _called_quantile(statistic) if isinstance(entry, QuantilesEntry) else statistic,
+            text,
+        )
         for statistic, of in _with_digits(found).items()
         for levels, text in of.items()
     ]
@@ -101,6 +107,11 @@ def _made(arranged: Arranged, found: Candidate, entry: DescribedEntry, codebook:
     for note in (*notes, *(f"{each}, are left out" for each in left), *absent(arranged, entry.where, codebook)):
         remark(place, note)
     return made
+
+
+def _called_quantile(statistic: str) -> str:
+    percent = percent_of(statistic)
+    return statistic if percent is None else f"quantile {percent / 100.0:g}"
 
 
 def _called(found: Candidate) -> str:
@@ -184,7 +195,7 @@ def _of_whom(
             )
         changes |= {"moments": "population"}
     if isinstance(entry, QuantilesEntry):
-        changes |= {"quantiles": _ranks(found, entry, place)}
+        changes |= _ranks(found, entry, place)
     return entry.model_copy(update=changes)
 
 
@@ -200,18 +211,19 @@ def _left_out(found: Candidate, entry: DescribedEntry, codebook: Codebook) -> li
     return [*names, *(name for name in others if codebook[name].missing and name not in names)]
 
 
-def _ranks(found: Candidate, entry: QuantilesEntry, place: str) -> tuple[float, ...]:
-    """The quantiles of a table that are those of the output: the median, the least and the greatest value."""
-    there = [probability for probability, name in OF_RANKS.items() if name in found.cells]
-    asked = entry.quantiles if "quantiles" in entry.model_fields_set else tuple(there)
+def _ranks(found: Candidate, entry: QuantilesEntry, place: str) -> dict[str, Any]:
+    """Which quantiles an output has of a table, as Stata has them; OutputError where it says another program's."""
+    there = {*OF_RANKS} & {each for each, name in OF_RANKS.items() if name in found.cells}
+    there |= {percent / 100.0 for name in found.cells if (percent := percent_of(name)) is not None}
+    asked = entry.quantiles if "quantiles" in entry.model_fields_set else tuple(sorted(there))
+    said = entry.program if "program" in entry.model_fields_set else "stata"
     others = [each for each in asked if each not in OF_RANKS]
-    if others:
+    if others and TYPES[said] != TYPES["stata"]:
         raise OutputError(
-            f"{place}: Stata's percentile {100 * others[0]:g} lies halfway between two records where n times it is "
-            "whole, and else on one: another number than the output's, which lies linearly between records; give "
-            "min, median and max of it"
+            f"{place}: percentile {100 * others[0]:g} is Stata's, which lies halfway between two records where n times "
+            f"it is whole, and else on one; the output says 'program: {said}'; say stata"
         )
-    gone = [each for each in found.cells if re.fullmatch(r"p\d\d?|iqr|range", each)]
+    gone = [each for each in found.cells if re.fullmatch(r"iqr|range", each)]
     if gone:
-        remark(place, f"{', '.join(gone)} are other numbers than the output's quantiles, and are left out")
-    return tuple(asked)
+        remark(place, f"{', '.join(gone)} are differences of quantiles, and are left out")
+    return {"quantiles": asked, "program": said}

@@ -45,6 +45,12 @@ def add_numbers(reading: Reading, name: str, rows: Sequence[Row], told: Sequence
         )
     if ENDS[0] in texts:
         reading.notes.append(f"{rows[0].called!r}: limits of means are taken for those of Student's t")
+    quartiles = {each for each in texts if each.startswith("quantile")}
+    if quartiles and "program" not in reading.entry.model_fields_set and not reading.table.with_tests:
+        reading.notes.append(
+            f"{rows[0].called!r}: quartiles are taken for R's, linear between records; where Stata, SAS, SPSS or "
+            "gtsummary made the table, say so with 'program'"
+        )
     said = next((each for row in rows if (each := _LEVEL.search(row.called)) and ENDS[0] in texts), None)
     level = float(said[1]) / 100.0 if said else 0.95
     for kind, names in (("magnitudes", _OF_MEANS), ("quantiles", tuple(_QUANTILES))):
@@ -96,6 +102,7 @@ def _add(
     else:
         digits = dict.fromkeys(digits, max(digits.values()))
         more |= {"quantiles": tuple(_QUANTILES[each] for each in texts), "decimals": max(digits.values())}
+        more |= {"program": entry.program}
     called = f"{name}{' (quantiles)' * (kind == 'quantiles')}{' of all' * (of_all and bool(entry.by))}"
     part = entry.part(called, people, **more)
     (output,) = part.build(reading.codebook, 1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from outrisk.outputs.smooth.shape_by_records import fewest_of
 from outrisk.outputs.smooth.shape_checks import of_cells
 from outrisk.outputs.tables.magnitudes import Magnitudes
 from outrisk.outputs.tables.quantiles import Quantiles
+from outrisk.problem.quantile_places import LINEAR, METHODS
 from outrisk.problem.released import ROUNDING, half_digit
 
 _MOST = 4_000_000  # values of all but one record of a cell that are tried
@@ -214,9 +216,12 @@ def _known_by_one(output: Shape, cells: Sequence[ToldCell], who: Rows, data: Mic
 
 @dataclass(frozen=True, eq=False)
 class Beside:
-    """Another summary of the same cells: its statistics by name, or quantiles, each from where to where by cell."""
+    """Another summary of the same cells: its statistics by name, or quantiles, as which program has them, each from
+    where to where by cell.
+    """
 
     names: tuple[str | float, ...]
+    of_type: int
     low: Array  # (cells, statistics)
     high: Array
 
@@ -226,9 +231,13 @@ class Beside:
         for column, name in enumerate(self.names):
             low, high = self.low[at, column], self.high[at, column]
             if np.isfinite(low) and np.isfinite(high):
-                value = sets.std(axis=1, ddof=1) if name == "sd" else np.quantile(sets, float(name), axis=1)
+                value = sets.std(axis=1, ddof=1) if name == "sd" else self._quantile(sets, float(name))
                 fits &= (value >= low - _SLACK * max(1.0, abs(low))) & (value <= high + _SLACK * max(1.0, abs(high)))
         return fits  # type: ignore[return-value]
+
+    def _quantile(self, sets: Array, probability: float) -> Array:
+        method: Any = METHODS[self.of_type]
+        return np.asarray(np.quantile(sets, probability, axis=1, method=method))
 
 
 def _is_beside(other: Output, output: Shape) -> bool:
@@ -246,7 +255,8 @@ def _beside(other: Output, data: Microdata) -> Beside:
     half = half_digit(other.decimals[:own]) * ROUNDING
     ends = [(end[:own] + sign * half).reshape(-1, len(shown)) for end, sign in ((low, -1), (high, 1))]
     use = [at for at, each in enumerate(shown) if each == "sd" or not isinstance(each, str)]
-    return Beside(tuple(shown[at] for at in use), ends[0][:, use], ends[1][:, use])
+    of_type = other.of_type if isinstance(other, Quantiles) else LINEAR
+    return Beside(tuple(shown[at] for at in use), of_type, ends[0][:, use], ends[1][:, use])
 
 
 def _one_answer(output: Shape, told: ToldCell, beside: Sequence[Beside]) -> bool:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from outrisk.evolve.compiled.layout import FIRST, FORM, KIND, NUMBERS, RESIDUAL, TALLY
 from outrisk.evolve.compiled.record import allowed, entries_of, entry, jit, spot_of
 from outrisk.evolve.compiled.sums import work_of
+from outrisk.problem.quantile_places import HALVES, WEIGHTED
 
 TOTAL, RATIO, DEVIATION, RANK, MODE, LIMIT, ERROR = range(7)
 UNDEFINED = 1e6  # half last digits that an undefined number counts for
@@ -60,6 +61,20 @@ def cost_of(number, goal, k):
 
 
 @jit
+def place_of(n, p, of_type):
+    """As problem/quantile_places.py."""
+    if of_type == HALVES:
+        place = math.floor(n * p + WHOLE)
+        if n * p - place <= WHOLE:
+            place -= 0.5
+    elif of_type == WEIGHTED:
+        place = (n + 1.0) * p - 1.0
+    else:
+        return (n - 1.0) * p
+    return min(max(place, 0.0), n - 1.0)
+
+
+@jit
 def number_of(recipes, k, totals):
     """Number k from the totals; NaN where it is undefined."""
     kind, positions = recipes.kind[k], recipes.positions[recipes.first[k] : recipes.first[k + 1]]
@@ -97,7 +112,7 @@ def number_of(recipes, k, totals):
     n = totals[recipes.bases[recipes.base[k]]]
     if n < 0.5:
         return math.nan
-    place = (round(n) - 1.0) * recipes.scale[k]
+    place = place_of(round(n), recipes.scale[k], recipes.least[k])
     rank = math.floor(place + WHOLE)
     e, below = 0, totals[positions[0]]
     while below < rank + 0.5 and e + 1 < len(positions):

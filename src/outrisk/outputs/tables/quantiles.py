@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,19 +23,22 @@ from outrisk.outputs.tables.ranks import Cut, Ranks, cut_at, fewest_records
 from outrisk.problem.analysis import RecordCounts
 from outrisk.problem.blocks import Tally
 from outrisk.problem.counts import Counts
+from outrisk.problem.quantile_places import METHODS, TYPES, QuantileProgram
 from outrisk.problem.released import TallyPart, half_digit
 
 NAMED = {"min": 0.0, "median": 0.5, "max": 1.0}
+_SAID = {7: "linear between records", 2: "on a record or halfway between two", 6: "at (n + 1) p of the records"}
 
 
 @dataclass(frozen=True)
 class Quantiles(Common):
     """Quantiles of a numeric variable by the variables `by`; cell by cell, in each the `probabilities` as given.
 
-    Interpolated linearly between records, as pandas does by default (type 7 of Hyndman and Fan 1996): the quantile p
-    of n records is at rank (n - 1) p, counted from 0. Records with a missing value are left out; the quantile of no
-    record is not defined (NaN). With a threshold, the numbers of records of the cells stand last (`: records`): not
-    printed, but a reader knows from what is withheld whether they reach it.
+    As the `program` has them by default (Hyndman and Fan 1996): of `r`, as of pandas and Excel, at rank (n - 1) p of n
+    records, counted from 0, linearly between two (type 7); of `stata` and `sas` on the record after n p, and halfway to
+    it where n p is whole (type 2); of `spss` at (n + 1) p - 1 (type 6). Records with a missing value are left out; the
+    quantile of no record is not defined (NaN). With a threshold, the numbers of records of the cells stand last
+    (`: records`): not printed, but a reader knows from what is withheld whether they reach it.
     """
 
     value: str
@@ -44,6 +47,7 @@ class Quantiles(Common):
     where: str = ""
     digits: int = 2
     protection: Protection = UNPROTECTED
+    program: QuantileProgram = "r"
     kind = "quantiles"
 
     def __post_init__(self) -> None:
@@ -86,8 +90,18 @@ class Quantiles(Common):
     @property
     def notes(self) -> str:
         """What the table holds and how it is protected, in words."""
-        what = f"quantiles of {self.value} {self.cells.notes}".strip() + " (linear between records)"
+        what = f"quantiles of {self.value} {self.cells.notes}".strip() + f" ({_SAID[self.of_type]})"
         return "; ".join(part for part in (what, self.protection.notes(of_counts=False)) if part)
+
+    @property
+    def of_type(self) -> int:
+        """Of Hyndman and Fan."""
+        return TYPES[self.program]
+
+    def of_values(self, values: Array, axis: int = -1) -> Array:
+        """The quantiles (probabilities, ...) of some values along an axis, by numpy."""
+        method: Any = METHODS[self.of_type]
+        return np.asarray(np.quantile(values, self.probabilities, axis=axis, method=method))
 
     @cached_property
     def support(self) -> Array:
@@ -95,14 +109,24 @@ class Quantiles(Common):
         return self.protection.top_coded(np.array(self.codebook[self.value].values, dtype=np.float64))
 
     def refit(self, data: Microdata, start: Array | None = None) -> Array:
-        """The numbers by pandas on the decoded records, shape (k,)."""
+        """The numbers by pandas and numpy on the decoded records, shape (k,)."""
         frame = self.cells.frame(data)
         groups = self.cells.groups(frame)
         value = np.minimum(np.asarray(frame[self.value], dtype=np.float64), self.support[-1])
-        table = grouped(groups, value)
-        found = [np.asarray(table.quantile(each), dtype=np.float64) for each in self.probabilities]
+        if self.program == "r":
+            table = grouped(groups, value)
+            found = [np.asarray(table.quantile(each), dtype=np.float64) for each in self.probabilities]
+        else:
+            known = np.isfinite(value)
+            place = self.cells.place(groups)[known]
+            order = np.argsort(place, kind="stable")
+            ends = np.searchsorted(place[order], np.arange(1, len(self.cells.labels)))
+            found = list(np.stack([self._of_cell(each) for each in np.split(value[known][order], ends)], axis=1))
         records = [self.cells.sums(groups, np.ones(len(frame)))] if self._guarded else []
         return np.concatenate([np.stack(found, axis=1).ravel(), *records])
+
+    def _of_cell(self, values: Array) -> Array:
+        return self.of_values(values) if len(values) else np.full(len(self.probabilities), np.nan)
 
     def publish(self, values: Array) -> tuple[Array, Array]:
         """What a reader knows of exact numbers (k,): low, high. Without ends: withheld, or not defined."""
@@ -126,10 +150,10 @@ class Quantiles(Common):
         """The tallies on either side of each published quantile; and those of the records behind them."""
         half, support = float(half_digit(self.digits)), self.support
         table = values[: self._k].reshape(-1, len(self.probabilities))
-        cuts = [cut_at(table[:, at], half, support, each) for at, each in enumerate(self.probabilities)]
+        cuts = [cut_at(table[:, at], half, support, each, self.of_type) for at, each in enumerate(self.probabilities)]
         size = self.codebook[self.value].size
-        fewest = fewest_records(table, half, support, self.probabilities)
-        ranks = Ranks(self.probabilities, support, size, cuts, fewest, half, self._guarded)
+        fewest = fewest_records(table, half, support, self.probabilities, self.of_type)
+        ranks = Ranks(self.probabilities, support, size, cuts, fewest, half, self._guarded, self.of_type)
         names = (*self.by, self.value)
         sides = [tally for cut in cuts for tally in self._sides(cut, size)]
         main = TallyPart((self.cells.tally(self.by), self.cells.tally(names), *sides), ranks, self._k)
@@ -179,11 +203,11 @@ class QuantilesEntry(Entry):
     by: Names = ()
     quantiles: tuple[Annotated[float, BeforeValidator(_probability)], ...] = (0.5,)
     decimals: int = Field(default=2, ge=0, le=12)
+    program: QuantileProgram = "r"
     protection: Protection = UNPROTECTED
 
     def build(self, codebook: Codebook, position: int) -> list[Quantiles]:
         """The output of this entry, the `position`-th (from 1) of its study."""
         name = self.name or f"quantiles of {self.value}" + (f" by {' x '.join(self.by)}" if self.by else "")
-        return [
-            Quantiles(codebook, name, self.value, self.by, self.quantiles, self.where, self.decimals, self.protection)
-        ]
+        asked = self.value, self.by, self.quantiles, self.where, self.decimals, self.protection, self.program
+        return [Quantiles(codebook, name, *asked)]

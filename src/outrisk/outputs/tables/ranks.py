@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from outrisk.outputs.base import Array
 from outrisk.outputs.tables.checks import unknown
 from outrisk.problem.formulas import Formula
+from outrisk.problem.quantile_places import LINEAR, fractions, rank_of
 from outrisk.problem.released import Bounds
 
 _MOST_PAIRS = 4  # pairs of neighbouring records that one published quantile is looked for between
@@ -39,10 +40,10 @@ class Cut:
     under: Array
 
 
-def cut_at(published: Array, half: float, support: Array, probability: float) -> Cut:
+def cut_at(published: Array, half: float, support: Array, probability: float, of_type: int = LINEAR) -> Cut:
     """The cut for one quantile published as (cells,), to within half a last digit."""
     half *= 1 + 1e-9
-    pairs = [_pairs(value, half, support, probability) for value in published]
+    pairs = [_pairs(value, half, support, fractions(probability, of_type, _MOST_RECORDS)) for value in published]
     most = max(len(pair) for pair in pairs)
     table = np.array([pair + [(-np.inf, np.inf, np.nan)] * (most - len(pair)) for pair in pairs])
     straddled = np.array([bool(support[0] < v - half and not (np.abs(support - v) <= half).any()) for v in published])
@@ -53,8 +54,8 @@ def cut_at(published: Array, half: float, support: Array, probability: float) ->
     return Cut(table[:, :, 0].T, table[:, :, 1].T, table[:, :, 2].T, straddled, under)
 
 
-def _pairs(value: float, half: float, support: Array, probability: float) -> list[tuple[float, float, float]]:
-    """The values that the records around a quantile can take, with the fraction; the narrowest pair first."""
+def _pairs(value: float, half: float, support: Array, fraction: Array) -> list[tuple[float, float, float]]:
+    """The values that the records around a quantile can take, with one of the fractions; the narrowest pair first."""
     if not np.isfinite(value):
         return [(-np.inf, np.inf, np.nan)]
     near = support[np.abs(support - value) <= half]
@@ -64,8 +65,7 @@ def _pairs(value: float, half: float, support: Array, probability: float) -> lis
     if not len(lower) or not len(upper):
         at = float(np.clip(value, support[0], support[-1]))
         return [(at, at, np.nan)]
-    fraction = np.unique(np.round(np.arange(_MOST_RECORDS) * probability % 1, 9))
-    a, b, f = (part.ravel() for part in np.meshgrid(lower, upper, fraction[(fraction > 0) & (fraction < 1)]))
+    a, b, f = (part.ravel() for part in np.meshgrid(lower, upper, fraction))
     fits = np.flatnonzero(np.abs(a + (b - a) * f - value) <= half)
     found: dict[float, tuple[float, float, float]] = {}
     for at in fits[np.argsort(b[fits] - a[fits], kind="stable")]:
@@ -73,18 +73,21 @@ def _pairs(value: float, half: float, support: Array, probability: float) -> lis
     return list(found.values())[:_MOST_PAIRS] or [(float(lower[-1]), float(upper[0]), np.nan)]
 
 
-def fewest_records(published: Array, half: float, support: Array, probabilities: Sequence[float]) -> Array:
+def fewest_records(
+    published: Array, half: float, support: Array, probabilities: Sequence[float], of_type: int = LINEAR
+) -> Array:
     """The least number of records that can have these quantiles (cells, probabilities), to within half a last digit;
     1 where it is more than some dozens, or the support is large.
     """
     sizes = range(1, (_FEW if len(support) <= _LARGE else 0) + 1)
-    found = [next((n for n in sizes if _can_have(n, each, half, support, probabilities)), 1) for each in published]
+    ways = {n: rank_of(np.array(float(n)), np.array(probabilities), of_type) for n in sizes}
+    found = [next((n for n in sizes if _can_have(n, each, half, support, ways[n])), 1) for each in published]
     return np.array(found, np.float64)
 
 
-def _can_have(n: int, quantiles: Array, half: float, support: Array, probabilities: Sequence[float]) -> bool:
+def _can_have(n: int, quantiles: Array, half: float, support: Array, ways: tuple[Array, Array]) -> bool:
     """Whether n records on the support can: which values the first may take, then the second given the first, ..."""
-    rank, weight = rank_of(np.array(float(n)), np.array(probabilities))
+    rank, weight = ways
     half *= 1 + 1e-9
     reached = np.ones(len(support), np.bool_)
     for at in range(n):
@@ -109,7 +112,7 @@ class Ranks:
     Totals: n of each cell; the counts of each cell at each support point; then for every cut and pair the records
     below, between and above in each cell; and, for a cut with straddled cells, the records up to `under`. A quantile
     that is not defined (range without ends) says that its cell is empty, unless the table `withholds` numbers. fewest
-    (cells,): records that a cell holds at least.
+    (cells,): records that a cell holds at least. of_type: of Hyndman and Fan.
     """
 
     probabilities: Sequence[float]
@@ -119,6 +122,7 @@ class Ranks:
     fewest: Array
     half: float
     withholds: bool
+    of_type: int = LINEAR
     differentiable = False
 
     @property
@@ -131,12 +135,12 @@ class Ranks:
         return totals[start : start + self.n_cells * self.size].reshape(self.n_cells, self.size)[:, : len(self.support)]
 
     def numbers(self, totals: Array) -> Array:
-        """Quantiles of each cell, interpolated linearly between records; NaN in an empty cell."""
+        """Quantiles of each cell, interpolated between records; NaN in an empty cell."""
         cumulated = np.cumsum(self._counts(totals), axis=1)
         n = np.round(cumulated[:, -1])
         found = []
         for probability in self.probabilities:
-            rank, fraction = rank_of(n, probability)
+            rank, fraction = rank_of(n, probability, self.of_type)
             lower, upper = (self._record(cumulated, each) for each in (rank, rank + (fraction > 0)))
             found.append(np.where(n > 0, lower + (upper - lower) * fraction, np.nan))
         return np.stack(found, axis=1).ravel()
@@ -151,6 +155,7 @@ class Ranks:
                 np.array([cell]),
                 self.support,
                 scale=probability,
+                least=self.of_type,
             )
             for cell in range(self.n_cells)
             for probability in self.probabilities
@@ -210,7 +215,7 @@ class Ranks:
             for step in sorted(range(-_OFF, _OFF + 1), key=abs):
                 if not wrong.any():
                     break
-                at = wrong & (_fits(cut, n + step, probability) | matched) & (n + step >= 1)
+                at = wrong & (_fits(cut, n + step, probability, self.of_type) | matched) & (n + step >= 1)
                 least, most = np.where(at, n + step, least), np.where(at, n + step, most)
                 wrong &= ~at
         return least, most
@@ -219,7 +224,7 @@ class Ranks:
         self, cut: Cut, n: Array, probability: float, nothing: NDArray[np.bool_]
     ) -> list[tuple[Array, Array]]:
         """Ranges of the tallies of one cut: below, between and above (cells, 3) for every pair; up to `under`."""
-        rank, fraction = rank_of(n, probability)
+        rank, fraction = rank_of(n, probability, self.of_type)
         beyond = n - 1 - rank - ((fraction > 0) | cut.straddled)
         apart = np.abs(np.where(np.isnan(cut.fraction), 2.0, cut.fraction) - fraction)
         best = np.argmin(apart, axis=0)
@@ -234,15 +239,9 @@ class Ranks:
         return ranges
 
 
-def rank_of(n: Array, probability: Array | float) -> tuple[Array, Array]:
-    """Rank (from 0) of the record at or before a quantile of n records, and the weight of the next one."""
-    place = np.round(np.maximum(n - 1, 0.0) * probability, 9)
-    return np.floor(place), place - np.floor(place)
-
-
-def _fits(cut: Cut, n: Array, probability: float) -> NDArray[np.bool_]:
+def _fits(cut: Cut, n: Array, probability: float, of_type: int) -> NDArray[np.bool_]:
     """Whether a cell of n records has a quantile at one of the fractions of the cut."""
-    _, fraction = rank_of(n, probability)
+    _, fraction = rank_of(n, probability, of_type)
     return np.asarray((np.abs(cut.fraction - fraction) < 1e-6).any(axis=0))
 
 

@@ -16,16 +16,17 @@ from outrisk.outputs.tables.frequencies import FrequenciesEntry
 from outrisk.outputs.tables.magnitudes import MagnitudesEntry
 from outrisk.outputs.tables.protection import UNPROTECTED, Protection
 from outrisk.outputs.tables.quantiles import QuantilesEntry
+from outrisk.problem.quantile_places import QuantileProgram
 
 _SORTS = ("counts", "means", "medians")  # what a table one has of its variables
 
 
 class TableOneEntry(Entry):
     """A table one in a study file: how many people are in each group of `by`, and of each of the `variables` the counts
-    of its levels, or mean and sd of a number; of `medians` the median and the quartiles; of numbers in `counts` the
-    counts of their values. `tests`: of which variables, or of all `counts`, `means`, `medians`, the p of which test
-    stands beside it. Where `values` name a file, the table there says what it has, and `rows` which variable a row is
-    of that is called otherwise.
+    of its levels, or mean and sd of a number; of `medians` the median and the quartiles, as the `program` has them (see
+    `Quantiles`); of numbers in `counts` the counts of their values. `tests`: of which variables, or of all `counts`,
+    `means`, `medians`, the p of which test stands beside it. Where `values` name a file, the table there says what it
+    has, and `rows` which variable a row is of that is called otherwise.
     """
 
     positional = ("variables", "by")
@@ -35,6 +36,7 @@ class TableOneEntry(Entry):
     by: str = ""
     medians: Names = ()
     counts: Names = ()
+    program: QuantileProgram = "r"
     tests: dict[str, Test] = Field(default_factory=dict)
     continuity: bool = False
     rows: dict[str, str] = Field(default_factory=dict)
@@ -66,6 +68,7 @@ class TableOneEntry(Entry):
                     "value": name,
                     "by": groups,
                     "quantiles": (0.25, 0.5, 0.75),
+                    "program": self.program,
                 }
             elif codebook[name].numeric and name not in self.counts:
                 more = {"kind": "magnitudes", "value": name, "by": groups, "statistics": ("mean", "sd")}
