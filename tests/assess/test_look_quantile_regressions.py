@@ -169,3 +169,27 @@ def test_a_small_sum_of_deviations_tells_all_nearly(off, told):
     near = found(fit, frame, "exact fit")
     assert [(each.certain, each.people) for each in near] == [(True, 60)] * told
     assert not told or "to within the share of the p % rule" in near[0].what
+
+
+def test_sums_of_deviations_of_all_and_all_but_one_tell_the_one():
+    told = 0
+    for seed in range(12):
+        frame = people(40, seed, alone=False)
+        frame.loc[5, "chief"] = "yes"
+        tau, parts = (0.2, 0.5)[seed % 2], ("coefficients", "deviations")
+        both = [
+            QuantileRegression(BOOK, name, "wage ~ age", tau, Release(parts, 5), where=where)
+            for name, where in (("all", ""), ("without", "chief == 'no'"))
+        ]
+        sure = [
+            each
+            for each in look(both, from_frame(frame, BOOK), Appetite())
+            if each.certain and each.rule == "difference of outputs"
+        ]
+        told += len(sure)
+        assert all(each.who.tolist() == [5] and each.about == "wage" for each in sure)
+        own = printed(both[0], frame)
+        for other in set(WAGES[::40]) - {frame["wage"][5]} if sure else ():
+            changed = frame.assign(wage=frame["wage"].where(frame.index != 5, other))
+            assert (printed(both[0], changed) != own).any()
+    assert told >= 2
