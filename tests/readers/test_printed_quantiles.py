@@ -85,7 +85,7 @@ def test_a_print_is_not_read_as_another_kind():
         study.given(data().codebook)
 
 
-CALL = """Call: rq(formula = round(y, 1) ~ poly(x, 2), tau = 0.5, data = d, subset = x > 
+CALL = """Call: rq(formula = round(y, 1) ~ poly(x, 2), tau = 0.5, data = d, subset = x >
     30)
 
 tau: [1] 0.5
