@@ -78,7 +78,13 @@ def test_what_is_not_printed_tells_nothing():
 def test_one_of_two_is_not_told():
     frame = people()
     frame.loc[8, "chief"] = "yes"
-    assert not any(each.certain for each in found(output("wage ~ age + chief"), frame))
+    assert not any(each.certain for each in found(output("wage ~ age + chief", decimals=1), frame))
+    sure = [each for each in found(output("wage ~ age + chief"), frame) if each.certain]
+    assert [each.rule for each in sure] == ["on the plane"]  # at the terms of one alone it comes to whole dollars
+    fit = output("wage ~ age + chief", decimals=9)
+    data = from_frame(frame, BOOK)
+    on = fit.plane(*fit.linear.sample(data)).on
+    assert on[sure[0].who].all() and on[[7, 8]].sum() == 1
 
 
 def test_a_saturated_fit_is_a_table_of_quantiles():
@@ -102,7 +108,8 @@ def test_a_sum_of_deviations_of_0_tells_all():
     parts = ("coefficients", "deviations")
     (told,) = found(output("wage ~ age", parts=parts), frame, "exact fit")
     assert told.certain and len(told.who) == len(frame)
-    frame.loc[3, "wage"] += 1
+    assert not found(output("wage ~ age", parts=("coefficients", "n")), frame, "exact fit")
+    frame.loc[3, "wage"] += 200
     assert not found(output("wage ~ age", parts=parts), frame, "exact fit")
     assert not found(output("wage ~ age"), frame, "exact fit")
 
@@ -127,4 +134,62 @@ def test_nothing_certain_is_said_of_random_people():
     for seed in range(8):
         frame = people(200, seed, alone=False)
         for tau in (0.25, 0.5):
-            assert not any(each.certain for each in found(output("wage ~ age + area", tau), frame))
+            assert not any(each.certain for each in found(output("wage ~ age + area", tau, decimals=1), frame))
+
+
+@pytest.mark.parametrize(("tau", "value", "alike"), [(0.01, 400, 12), (0.99, 0, 12), (0.5, 0, 0), (0.01, 0, 0)])
+def test_a_quantile_at_an_end_of_the_values_is_that_of_all(tau, value, alike):
+    frame = people()
+    frame.loc[:11, "chief"], frame.loc[:11, "wage"] = "yes", value
+    told = found(output("wage ~ chief", tau), frame, "same answer")
+    assert [(each.certain, each.people, each.about) for each in told] == [(True, alike, "wage")] * bool(alike)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_people_whom_the_plane_must_pass_through_are_told(seed):
+    frame, fit = people(9, seed, alone=False), output("wage ~ age + score", (0.3, 0.5)[seed % 2], decimals=6)
+    sure = [each for each in found(fit, frame, "on the plane") if each.certain]
+    assert len(sure) == 1 and sure[0].people == 3 and sure[0].about == "wage"
+    before = printed(fit, frame)
+    for at in sure[0].who.tolist():  # whatever else they earn is printed otherwise
+        for other in set(WAGES[::20]) - {frame["wage"][at]}:
+            changed = frame.assign(wage=frame["wage"].where(frame.index != at, other))
+            assert (printed(fit, changed) != before).any()
+    coarse = found(output("wage ~ age + score", decimals=2), frame, "on the plane")
+    assert not any(each.certain for each in coarse)  # +-0.005 x score leaves several values
+    by_statsmodels = output("wage ~ age + score", (0.3, 0.5)[seed % 2], decimals=6, program="statsmodels")
+    assert [each.certain for each in found(by_statsmodels, frame, "on the plane")] == [False]
+
+
+@pytest.mark.parametrize(("off", "told"), [(1, 1), (200, 0)])
+def test_a_small_sum_of_deviations_tells_all_nearly(off, told):
+    frame = people(60, alone=False).assign(wage=lambda table: 20 + 2 * table["age"])
+    frame.loc[0, "wage"] += off
+    fit = output("wage ~ age", parts=("coefficients", "deviations"))
+    near = found(fit, frame, "exact fit")
+    assert [(each.certain, each.people) for each in near] == [(True, 60)] * told
+    assert not told or "to within the share of the p % rule" in near[0].what
+
+
+def test_sums_of_deviations_of_all_and_all_but_one_tell_the_one():
+    told = 0
+    for seed in range(12):
+        frame = people(40, seed, alone=False)
+        frame.loc[5, "chief"] = "yes"
+        tau, parts = (0.2, 0.5)[seed % 2], ("coefficients", "deviations")
+        both = [
+            QuantileRegression(BOOK, name, "wage ~ age", tau, Release(parts, 5), where=where)
+            for name, where in (("all", ""), ("without", "chief == 'no'"))
+        ]
+        sure = [
+            each
+            for each in look(both, from_frame(frame, BOOK), Appetite())
+            if each.certain and each.rule == "difference of outputs"
+        ]
+        told += len(sure)
+        assert all(each.who.tolist() == [5] and each.about == "wage" for each in sure)
+        own = printed(both[0], frame)
+        for other in set(WAGES[::40]) - {frame["wage"][5]} if sure else ():
+            changed = frame.assign(wage=frame["wage"].where(frame.index != 5, other))
+            assert (printed(both[0], changed) != own).any()
+    assert told >= 2

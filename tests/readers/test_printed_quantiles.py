@@ -13,6 +13,8 @@ import pytest
 from outrisk.config import study_of
 from outrisk.errors import OutputError
 from outrisk.microdata import from_frame, infer_codebook
+from outrisk.readers import quantile_output
+from outrisk.readers.source import Source
 
 PRINTED = Path(__file__).parent / "printed"
 ERRORS = {"coefficients", "standard_errors", "p_values"}
@@ -81,3 +83,21 @@ def test_a_print_is_not_read_as_another_kind():
     study = study_of(document | {"outputs": [entry]}, PRINTED / "wages.yaml")
     with pytest.raises(OutputError, match="the table is of a quantreg, the output says kind: ols"):
         study.given(data().codebook)
+
+
+CALL = """Call: rq(formula = round(y, 1) ~ poly(x, 2), tau = 0.5, data = d, subset = x >
+    30)
+
+tau: [1] 0.5
+
+Coefficients:
+            Value    Std. Error t value  Pr(>|t|)
+(Intercept) 16.00000  5.68126    2.81628  0.00670
+"""
+
+
+def test_arguments_of_the_call_end_where_their_brackets_do():
+    read = quantile_output.read(Source("fit.txt", CALL))
+    assert (read.response, read.subset, read.tau) == ("round(y, 1)", "x > 30", "0.5")
+    with pytest.raises(OutputError, match="it has one quantile, and #2 asks for another"):
+        quantile_output.read(Source("fit.txt", CALL), 2)

@@ -154,8 +154,7 @@ def test_a_print_of_another_model_is_refused(entry, text, message):
         "Conditional (fixed-effects) logistic regression",
         "Complementary log-log regression",
         "Penalized logistic regression",
-        "Median regression",
-        ".25 Quantile regression",
+        "Censored quantile regression",
         "Tobit regression",
     ],
 )
@@ -164,6 +163,13 @@ def test_a_log_of_stata_with_another_title_is_refused(title):
     with pytest.raises(
         OutputError, match=r"its title is '.*', of a model that is not known; known are those of regress"
     ):
+        given(LOGIT | {"values": text})
+
+
+@pytest.mark.parametrize("title", ["Median regression", ".25 Quantile regression"])
+def test_a_log_of_a_quantile_regression_is_none_of_a_logit(title):
+    text = swapped("stata_base4.log", ("Logistic regression", title))
+    with pytest.raises(OutputError, match=r"the table is of a quantreg, the output says kind: logit; correct it"):
         given(LOGIT | {"values": text})
 
 

@@ -41,28 +41,38 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         raise OutputError(f"{place}: it has no standard errors and no tau; give summary(model, se = 'nid')")
     _, end, tau = taus[_which(len(taus), model, place)]
     call = " ".join(text.partition("rq(")[2].partition("tau:")[0].split())
-    for option in ("weights", "subset"):
-        if re.search(rf"\b{option}\s*=", call) and option == "weights":
-            raise OutputError(f"{place}: it is a fit by rq with weights, which are not known")
+    if _argument(call, "weights"):
+        raise OutputError(f"{place}: it is a fit by rq with weights, which are not known")
     method = re.search(r"method\s*=\s*\"(\w+)\"", call)
     if method and method[1] in ("lasso", "scad", "fnc"):
         raise OutputError(f"{place}: it is a fit by rq's method {method[1]}, which is penalised or restricted")
-    formula = re.search(r"formula\s*=\s*([^,]+)", call)
-    subset = re.search(r"\bsubset\s*=\s*([^,]+)", call)
     rows, by_rank = _rows(text[end:], place)
     return Coefficients(
         tuple(rows),
         own_digits=True,
         kind="quantreg",
-        response=formula[1].partition("~")[0].strip() if formula else "",
-        subset=subset[1].strip() if subset else "",
+        response=_argument(call, "formula").partition("~")[0].strip(),
+        subset=_argument(call, "subset"),
         unread=(_BY_RANK,) if by_rank else (),
         by="quantreg",
         tau=tau,
     )
 
 
+def _argument(call: str, name: str) -> str:
+    """What an argument of a call is, up to the comma or the bracket that ends it; '' for none."""
+    rest = re.split(rf"\b{name}\s*=(?!=)", call, maxsplit=1)
+    depth = 0
+    for at, sign in enumerate(rest[1] if len(rest) > 1 else ""):
+        depth += (sign in "([{") - (sign in ")]}")
+        if depth < 0 or (sign == "," and not depth):
+            return rest[1][:at].strip()
+    return rest[1].strip() if len(rest) > 1 else ""
+
+
 def _which(many: int, model: int | None, place: str) -> int:
+    if many == 1 and (model or 1) != 1:
+        raise OutputError(f"{place}: it has one quantile, and #{model} asks for another; leave out #{model}")
     if many > 1 and (model is None or not 1 <= model <= many):
         raise OutputError(f"{place}: it has {many} quantiles; say which, as in #2 behind the name of the file")
     return 0 if many == 1 else int(model or 1) - 1

@@ -34,6 +34,7 @@ from outrisk.assess.look.of_standardised import of_standardised
 from outrisk.assess.look.of_sums import parts_subtracted, sums_subtracted
 from outrisk.assess.look.of_surveys import as_tables, of_surveys
 from outrisk.assess.look.of_tests import beside_means, few_in_a_group
+from outrisk.assess.look.planes_subtracted import planes_subtracted
 from outrisk.assess.look.printed import Numbers
 from outrisk.assess.look.same_answer import empty_cells, known_answer, same_answer
 from outrisk.assess.look.small_cells import small_cells
@@ -115,6 +116,7 @@ def look(
     found += unsaid(parts_subtracted(numbers, original, appetite, inside), found)
     found += unsaid(_of_bands_of_sums(outputs, original, appetite, target, inside, rules), found)
     found += unsaid(surveys_subtracted(outputs, original), found)
+    found += unsaid(planes_subtracted(outputs, original), found)
     found += unsaid(bands_subtracted(numbers, rules, original, appetite, target, inside), found)
     found += not_printed(outputs, original, appetite, target, inside)
     there = {(each.rule, each.output) for each in found}

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.contributions import Cell
+from outrisk.assess.look.contributions import Cell, all_alike
 from outrisk.assess.look.finding import Found, Rows, counted, named, people, plural
 from outrisk.assess.look.fits import FULL, degrees_of_freedom, few_behind
 from outrisk.assess.look.groups import Span
@@ -26,12 +27,14 @@ from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Output
 from outrisk.outputs.regression.fit import Sample
-from outrisk.outputs.regression.quantile_fit import deviations_of
+from outrisk.outputs.regression.quantile_fit import Plane, deviations_of
 from outrisk.outputs.regression.quantile_regression import QuantileRegression
 from outrisk.problem.released import ROUNDING, half_digit
 
 _HOW = " The plane passes through the only record that columns tell apart."
 _GUESSED = 0.5  # share of those on the plane among those who may be, from which they are a finding
+_SIDES: tuple[tuple[float, Literal["left", "right"]], ...] = ((-1.0, "left"), (1.0, "right"))
+_KINDS = 2_000  # of those who may be on the plane, beyond which nobody of them is needed
 _TOLD = 1e-9  # of the response, by which a least value is apart from a fitted one
 
 
@@ -52,14 +55,24 @@ def of_quantile_regressions(output: Output, data: Microdata, appetite: Appetite,
     yield from _alone(output, sample, cells, rows, data, appetite)
     yield from _ends(output, sample, cells, rows, data, appetite)
     yield from _small(output, sample, rows, data, appetite)
-    yield from _exact(output, sample, plane.residuals, rows, data)
+    yield from _exact(output, sample, plane, rows, data, appetite)
     yield from _several(output, plane.unique, rows)
-    yield from _passed(output, sample, plane.residuals, plane.coefficients, rows, data)
+    yield from _passed(output, sample, plane, rows, data)
 
 
 def _half(output: QuantileRegression, design: Array) -> Array:
     """To within how much the fitted value of each record (n,) is told."""
     return np.asarray(np.abs(design) @ half_digit(output.decimals[: design.shape[1]]))
+
+
+def _printed(number: Array, half: Array | float) -> Array:
+    """Numbers as they are printed, to so many digits that they are at most `half` off."""
+    return np.asarray(np.round(number / (2.0 * half)) * (2.0 * half))
+
+
+def _fitted(output: QuantileRegression, sample: Sample, b: Array) -> Array:
+    """Fitted values (n,) by printed coefficients."""
+    return np.asarray(sample.design @ _printed(b, half_digit(output.decimals[: len(b)])))
 
 
 def _cells(
@@ -119,8 +132,10 @@ def _ends(
     data: Microdata,
     appetite: Appetite,
 ) -> Iterator[Found]:
-    """Cells of so few that their quantile is their least or largest value, which fewer than `safe_threshold` have."""
-    found, who = [], []
+    """Cells of so few that their quantile is their least or largest value, which fewer than `safe_threshold` have;
+    or the least there can be and their largest, or the other way round, so that all have it.
+    """
+    found, who, alike = [], [], []
     gap = float(np.diff(output.support).min(initial=np.inf))
     for label, inside in cells:
         n = len(inside)
@@ -128,10 +143,15 @@ def _ends(
         if n == 1 or not (low or high) or gap <= 2.0 * float(_half(output, sample.design[inside])[0]):
             continue
         y = sample.response[inside]
+        if (low and y.min() == output.support[-1]) or (high and y.max() == output.support[0]):
+            alike.append(_cell(label, inside, sample, rows, data))
+            continue
         own = rows[inside][y == (y.min() if low else y.max())]
         if data.people(own) < appetite.safe_threshold:
             found.append(f"{label}: the {'least' if low else 'largest'} value is that of {people(data.people(own))}")
             who.append(own)
+    if alike:
+        yield all_alike(output.name, output.response, alike, data)
     if found:
         yield Found.of(
             "extreme values",
@@ -174,32 +194,52 @@ def _small(
 
 
 def _exact(
-    output: QuantileRegression, sample: Sample, residuals: Array, rows: Rows, data: Microdata
+    output: QuantileRegression, sample: Sample, plane: Plane, rows: Rows, data: Microdata, appetite: Appetite
 ) -> Iterator[Found]:
-    """A sum of deviations that is printed as 0, or a pseudo-R2 as 1: fitted values are the records' own. Certain where
-    the digits leave no other value of the codebook to anybody.
+    """A sum of deviations so small, or a pseudo-R2 of 1, that responses are the fitted values, or near them: nobody
+    is further off than if all of the sum were theirs. Certain where this and the digits leave no other value of the
+    codebook to people, or none that is further off than the share of the p % rule.
     """
-    parts = dict(output.release.layout(len(output.coefficients)))
-    most = float(half_digit(output.decimals[parts["deviations"].start])) if "deviations" in parts else np.inf
-    is_0 = "deviations" in parts and deviations_of(residuals, output.tau) <= most
-    if not (is_0 or ("pseudo_r2" in parts and not residuals.any())) or not output.kept.all():
+    parts, tau = dict(output.release.layout(len(output.coefficients))), output.tau
+    most = half_digit(output.decimals[parts["deviations"].start]) if "deviations" in parts else np.inf
+    exact = "deviations" in parts and deviations_of(plane.residuals, tau) <= most
+    exact = exact or ("pseudo_r2" in parts and not plane.residuals.any())
+    if not output.kept.all() or not (exact or np.isfinite(most)):
         return
-    far = _half(output, sample.design) + most / min(output.tau, 1.0 - output.tau)
-    apart = float(np.diff(output.support).min(initial=np.inf))
-    told = 2.0 * far * ROUNDING < apart
-    certain = bool(told.any())
-    who = rows[told] if certain else rows
+    told = near = np.zeros(len(rows), np.bool_)
+    if np.isfinite(most):
+        up_to = float(_printed(np.asarray(deviations_of(plane.residuals, tau)), most) + most) * ROUNDING
+        fitted, half = _fitted(output, sample, plane.coefficients), _half(output, sample.design) * ROUNDING
+        ends = fitted - up_to / (1.0 - tau) - half, fitted + up_to / tau + half
+        told, off = _left(output.support, *ends, sample.response)
+        near = ~told & (off < appetite.safe_pratio_p * np.abs(sample.response))
+    certain = bool(told.any() or near.any())
+    if not exact and not certain:
+        return
+    who = rows[told | near] if certain else rows
+    how = f" to within the share of the p % rule{', or exactly' * bool(told.any())}" * bool(near.any())
+    why = "The plane passes through all records" if exact else "The sum of deviations is so small that all are near it"
     yield Found.of(
         "exact fit",
         certain,
         output.name,
         1,
         who,
-        f"The plane passes through all records: {output.response} of {people(data.people(who))} is the fitted value.",
+        f"{why}: {output.response} of {people(data.people(who))} is the fitted value{how}.",
         "",
-        "Do not release it.",
+        "Do not release it." if exact else "Do not release the sum of deviations, or what tells it.",
         output.response if certain and output.response in data.codebook else "",
     )
+
+
+def _left(support: Array, low: Array, high: Array, response: Array) -> tuple[NDArray[np.bool_], Array]:
+    """Of each record (n,) whether one value alone of the support lies between two ends, and how far from the response
+    the furthest is that does.
+    """
+    first = np.clip(np.searchsorted(support, low), 0, len(support) - 1)
+    last = np.clip(np.searchsorted(support, high, "right") - 1, 0, len(support) - 1)
+    off = np.maximum(np.abs(support[first] - response), np.abs(support[last] - response))
+    return np.asarray(first >= last), off
 
 
 def _several(output: QuantileRegression, unique: NDArray[np.bool_], rows: Rows) -> Iterator[Found]:
@@ -223,20 +263,34 @@ def _several(output: QuantileRegression, unique: NDArray[np.bool_], rows: Rows) 
         )
 
 
-def _passed(
-    output: QuantileRegression, sample: Sample, residuals: Array, b: Array, rows: Rows, data: Microdata
-) -> Iterator[Found]:
+def _passed(output: QuantileRegression, sample: Sample, plane: Plane, rows: Rows, data: Microdata) -> Iterator[Found]:
     """People whom the plane passes through where few others have terms at which it comes to a possible response: who
-    knows the terms of all can tell them.
+    knows the terms of all can tell them. It passes through records whose terms have full rank: certain are those
+    without whom the terms of all who may be on it have not, if the program prints such planes alone.
     """
-    on = residuals == 0.0
+    on, design = plane.on, sample.design
     if not output.kept.all() or on.all():
         return
-    fitted = sample.design @ np.round(b, int(output.decimals[0]))
-    at = np.clip(np.searchsorted(output.support, fitted), 1, max(len(output.support) - 1, 1))
-    near = np.minimum(*(np.abs(output.support[np.clip(at - k, 0, len(output.support) - 1)] - fitted) for k in (0, 1)))
-    may = near <= _half(output, sample.design) * ROUNDING
-    if not on.any() or on.sum() < _GUESSED * may.sum() or may.sum() > len(on) / 2:
+    fitted, half = _fitted(output, sample, plane.coefficients), _half(output, design) * ROUNDING
+    first, last = (np.searchsorted(output.support, fitted + sign * half, side) for sign, side in _SIDES)
+    may = np.asarray(last > first)
+    sure = _needed(design, may) & (last - first == 1) & (leverages(design) <= FULL)
+    sure &= output.program != "statsmodels"  # whose iterations also end between such planes
+    if sure.any():
+        yield Found.of(
+            "on the plane",
+            True,
+            output.name,
+            1,
+            rows[sure],
+            f"{output.response} of {people(data.people(rows[sure]))} is told for certain to whoever knows the terms of "
+            f"all: the plane passes through as many as there are columns, and at the terms of {int(may.sum()):,} "
+            f"records of {len(on):,} alone it comes to a value that {output.response} can have.",
+            "",
+            "Print the coefficients to fewer digits.",
+            output.response if output.response in data.codebook else "",
+        )
+    if not on.any() or on.sum() < _GUESSED * may.sum() or may.sum() > len(on) / 2 or not (on & ~sure).any():
         return
     who = rows[on]
     yield Found.of(
@@ -251,3 +305,14 @@ def _passed(
         "",
         "Print the coefficients to fewer digits.",
     )
+
+
+def _needed(design: Array, may: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which records (n,) have terms of their own without which the terms of those who may be on the plane have not
+    full rank.
+    """
+    found = np.zeros(len(may), np.bool_)
+    kinds, first, counts = np.unique(design[may], axis=0, return_index=True, return_counts=True)
+    if len(kinds) <= _KINDS:
+        found[np.flatnonzero(may)[first[(leverages(kinds) > 1.0 - _TOLD) & (counts == 1)]]] = True
+    return found
