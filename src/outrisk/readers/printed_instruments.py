@@ -223,6 +223,10 @@ def _errors(
         if gone:
             remark(place, f"{', '.join(gone)} are not assessed: of robust errors they are not known")
         firsts = ()
+    if not table.covariance and table.robust not in ("", "nonrobust"):
+        gone = [part for part in ("f", "wald") if single.pop(part, "")]
+        if gone:
+            remark(place, f"{', '.join(gone)} are not assessed: the errors are {table.robust}, in a way not known")
     if table.rows and not any(name.casefold() in CONSTANTS for name, _ in table.rows) and not entry.keep:
         gone = [part for part in ("f", "wald", "sargan") if single.pop(part, "")]
         if gone:
