@@ -184,6 +184,44 @@ def test_a_search_has_a_map_of_data_that_have_no_such_fit(same, covariance):
             assert np.isfinite(part.map.precision(totals, None)).all()
 
 
+# of 48 states in 1995: packs a person, price and sales tax at prices of 1983 (Stock and Watson; AER's CigarettesSW)
+CIGARETTES = {
+    "packs": """
+    101.0854 111.043 71.95417 56.85931 82.58292 79.47219 124.4666 93.07455 97.47462 92.4016 74.84978 83.26508
+    134.2583 88.75344 172.6478 105.1761 76.62064 77.47355 102.4698 81.38825 82.9453 122.4503 105.5825 87.15957
+    121.5381 79.80697 87.27071 156.3367 80.37137 64.66887 93.52612 70.81732 111.3801 108.6801 92.15575
+    95.64309 92.5998 108.0827 97.21923 122.3201 73.07931 49.2722 105.3869 122.3348 65.53092 92.46635 115.5688
+    112.2381
+    """,
+    "price": """
+    103.9182 115.1854 130.3199 138.1264 109.8097 143.2287 108.6614 123.174 102.7382 125.2559 117.8724 130.2337
+    101.4001 114.9672 95.78719 110.1019 142.4574 122.0694 129.4164 158.0378 144.5857 103.1694 111.0429
+    102.5044 98.42127 126.1474 119.5374 109.3449 133.2593 115.5815 135.5638 145.5761 108.8525 111.6371
+    124.8688 115.5926 147.283 100.2748 110.2612 109.624 130.054 118.7508 109.3578 115.2485 156.8959 132.1399
+    109.2632 104.03
+    """,
+    "tax": """
+    0.9216975 5.485019 6.205707 9.036307 0 8.107283 0 6.972116 0.9392491 5.964565 5.612972 7.371718 4.828576
+    5.474629 5.421917 4.23469 6.783683 5.812828 7.325461 8.945541 9.458883 0.9110344 7.264491 0 3.785434
+    7.140423 5.692259 0 7.542978 5.503883 8.868656 5.59908 5.183453 5.316054 0 6.542977 9.635335 4.77499
+    4.240815 8.120297 7.36155 5.654801 5.207514 5.488025 10.26422 6.292378 6.184711 0
+    """,
+}
+
+
+def test_prints_of_stata_that_were_published():
+    """Of Stock and Watson's example, `ivregress 2sls lpackpc (lravgprs = rtaxso), vce(robust)` and `ivreg ..., r`."""
+    frame = pd.DataFrame({name: text.split() for name, text in CIGARETTES.items()}).astype(float)
+    frame[["packs", "price"]] = np.log(frame[["packs", "price"]])
+    parts = ("coefficients", "standard_errors", "n", "r2", "residual_sd", "wald", "f")
+    how = {"parts": parts, "program": "ivregress", "covariance": Covariance("robust")}
+    large = fitted(frame, "packs ~ price", "price", "tax", **how)
+    printed = {"price": "-1.083587", "Wald chi2": "12.05", "R2": "0.4011", "residual s": "0.18635"}
+    assert {name: f"{large[name]:.{len(text.partition('.')[2])}f}" for name, text in printed.items()} == printed
+    small = fitted(frame, "packs ~ price", "price", "tax", small=True, **how)
+    assert small["price: standard error"] == pytest.approx(0.3189186, abs=5e-7)
+
+
 def test_a_record_with_a_missing_value_is_left_out():
     frame = made().astype({"z": float})
     frame.loc[frame.index % 10 == 0, "z"] = np.nan
@@ -209,6 +247,7 @@ def test_a_record_with_a_missing_value_is_left_out():
         ("y ~ x1 + x2", "x2", "z", {"parts": ("coefficients",), "covariance": Covariance("HC0")}, "none is released"),
         ("y ~ 0 + x1 + x2", "x2", "z", {}, "without a constant programs differ"),
         ("y ~ x1 + x2", "x2", "z", {"weight": "w", "program": "ivregress"}, "units that are not known"),
+        ("y ~ x1 + x2", "x2", "z", {"program": "ivreg2"}, "the F that ivreg2 prints is one of small samples"),
         ("y ~ x1 + x2", "x2", "z", {"small": True}, "divides by n - K always"),
         ("y ~ x1 + x2", "x2", "z", {"program": "sas"}, "'sas' is not one of"),
     ],
@@ -255,6 +294,7 @@ def test_formulas_with_instruments_in_them(formula, taken):
     [
         ("y ~ x1 + x1:w + x2 | x1:w + z1 + z2", "x1:w is exogenous and has an endogenous variable in it"),
         ("y ~ x1 + x2 | . - x2 + z1", "write the instruments out, without a dot"),
+        ("y ~ x1 + x2 | z1 + z2 | z3 | z4", "has 3 bars; write"),
         ("y ~ x1 | x1 + z1", "has no endogenous term"),
     ],
 )

@@ -51,7 +51,8 @@ class Coefficients:
     program, absorb, levels: of fixed effects, which program printed it, the variables absorbed, where it names them,
     and texts of how many levels each has. method, by: of a mixed model, how and by which program it was fitted; its
     groups are in `absorb`. endogenous, instruments, first_stages, small: of a regression with instruments, its terms,
-    as the program names them, texts of the F of first stages, whether it divides by n - K; `by` is its program. tau: of
+    as the program names them, the F of first stages (of which, '' where it is the only one, and its text), whether it
+    divides by n - K; `by` is its program. tau: of
     which quantile it is, where it says that; its program is in `by`.
     subset: of whom it is, as the table says it, where these are not all. unweighted, unstratified: it says that it has
     no weights, or no strata. survey: the design of a survey that it is by, as far as it is printed.
@@ -102,7 +103,7 @@ class Coefficients:
     by: str = ""
     endogenous: tuple[str, ...] = ()
     instruments: tuple[str, ...] = ()
-    first_stages: tuple[str, ...] = ()
+    first_stages: tuple[tuple[str, str], ...] = ()
     small: bool = False
     tau: str = ""
     subset: str = ""

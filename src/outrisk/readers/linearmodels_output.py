@@ -51,6 +51,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     single |= {"f" if small else "wald": test[1]} if test else {}
     covariance = re.search(r"Cov\. Estimator:\s+(\S+)", text)
     kind = covariance[1] if covariance else ""
+    kind += " by two" * ("Covariance (Two-Way)" in text)
     known = _ERRORS.get(kind)
     response = re.search(r"Dep\. Variable:\s+(\S+)", text)
     return Coefficients(

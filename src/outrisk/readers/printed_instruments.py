@@ -18,6 +18,7 @@ from outrisk.readers.r_call import Call
 from outrisk.readers.r_model import OfModel, to_digits
 from outrisk.readers.remarks import remark
 from outrisk.readers.same_model import hold_weight
+from outrisk.readers.term_names import CONSTANTS
 
 _NUMBER = r"(-?[\d,]*\.?\d+(?:e[-+]?\d+)?)"
 _ERROR = re.compile(r"Residual standard error:\s+(\S+)\s+on\s+(\d+|Inf)\s+degrees of freedom")
@@ -26,19 +27,23 @@ _FIT = {"residual_sd": _ERROR, "r2": re.compile(r"Multiple R-[Ss]quared:\s+(-?[\
 _DIAGNOSTIC = re.compile(r"^(Weak instruments(?: \((.+?)\))?|Wu-Hausman|Sargan)\s+(\S+)\s+(\S+)\s+(\S+)\s", re.M)
 _TESTS = ("first_stage_f", "wu_hausman", "sargan")
 _Z, _OF_Z = 1.959964, 1e-5  # errors, and how exactly
+_FIRST = re.compile(r"(Robust|HAC)?\s*\n\s*Variable \|(?:\s+R-sq\.){3}\s+F\(.*\n.*\n((?:.*\|.*\n)+)")
+_OF_IVREG2 = r"^\s*Total \((?:un)?centered\) SS|^\s*(?:In|Ex)cluded instruments:|^\s*\S.*\bCentered R2\s*="
+OF_FIRST_STAGES = "the regressions of first stages, each an output of kind: ols"
 _LEVEL = re.compile(r"(?:\d+[bn]*|i)\.(\w+)")
 
 
 @dataclass
 class Instruments:
-    """What a print says: terms as it names them, whether it divides by n - K, texts of other numbers by part, and what
-    else is printed, in words.
+    """What a print says: terms as it names them, whether it divides by n - K, texts of other numbers by part, the F of
+    first stages with their columns, and what else is printed, in words.
     """
 
     endogenous: tuple[str, ...] = ()
     instruments: tuple[str, ...] = ()
     small: bool = False
     single: dict[str, str] = field(default_factory=dict)
+    first_stages: tuple[tuple[str, str], ...] = ()
     unread: list[str] = field(default_factory=list)
 
 
@@ -60,9 +65,9 @@ def of_ivreg(
     if wald:
         single |= to_digits({"f" if wald[2] else "wald": wald[1]}, text)
     firsts = []
-    for what, _, _, _, statistic in _DIAGNOSTIC.findall(text):
+    for what, column, _, _, statistic in _DIAGNOSTIC.findall(text):
         if statistic != "NA" and what.startswith("Weak"):
-            firsts.append(statistic)
+            firsts.append((column, statistic))
         elif statistic != "NA":
             single[{"Wu-Hausman": "wu_hausman", "Sargan": "sargan"}[what]] = statistic
     kept = [part for part in ("coefficients", "standard_errors", "p_values") if part != "p_values" or not _by_z(text)]
@@ -100,8 +105,22 @@ def of_iv2sls(text: str) -> dict[str, str]:
     return found
 
 
+def refuse_ivreg2(text: str, place: str) -> None:
+    """OutputError for a log of Stata's ivreg2 (or xtivreg2, ivreghdfe, which print with it)."""
+    if re.search(_OF_IVREG2, text, re.M):
+        raise OutputError(
+            f"{place}: it is a print of ivreg2, or of what prints with it, which is not read; fit it by ivregress "
+            "2sls, or write its coefficients as a CSV with the columns term, estimate and std.error"
+        )
+
+
+def without_first_stages(text: str) -> str:
+    """A log of ivregress without the regressions that its option `first` prints above it."""
+    return re.sub(r"^First-stage regressions *\n.*?(?=^Instrumental variables )", "", text, flags=re.M | re.S)
+
+
 def of_ivregress(text: str) -> Instruments:
-    """A log of Stata's ivregress 2sls."""
+    """A log of Stata's ivregress 2sls, with the tests of `estat` below it."""
     found = Instruments(small=bool(re.search(r"\|.*\bt\s+P>\|t\|", text)))
     named = re.search(r"^\s*(?:Instrumented|Endogenous):\s+(.+?)\s*$", text, re.M)
     told = re.search(r"^\s*(?:Instruments|Exogenous):\s+(.+(?:\n {8,}\S.*)*)", text, re.M)
@@ -117,13 +136,24 @@ def of_ivregress(text: str) -> Instruments:
     ):
         said = re.search(rf"{pattern}\s*=\s*{_NUMBER}", text)
         found.single |= {part: said[1]} if said else {}
+    some = re.search(r"^\. *estat +endog\w* +([^,\n]+?) *(?:,.*)?$", text, re.M)
+    if some and set(some[1].split()) != set(found.endogenous):
+        found.single.pop("wu_hausman", "")
+        found.unread.append(f"the tests of {some[1]} alone")
+    first = _FIRST.search(text)
+    if first and not first[1]:
+        rows = (line.partition("|") for line in first[2].splitlines())
+        found.first_stages = tuple((name.strip(), cells.split()[3]) for name, _, cells in rows)
     others = {
         "Basmann's test": "Basmann chi2",
         "Durbin's test": "Durbin \\(score\\)",
         "sums of squares": r"Source \|\s+SS",
-        "the table of first stages": "First-stage regression summary",
+        "adjusted R2": r"Adj R-squared",
+        "R2 and tests of first stages": "First-stage regression summary",
+        "robust tests of endogeneity": r"Robust (?:score|regression)",
+        "the score test of instruments": r"^\s*Score chi2",
     }
-    found.unread = [what for what, pattern in others.items() if re.search(pattern, text)]
+    found.unread += [what for what, pattern in others.items() if re.search(pattern, text, re.M)]
     return found
 
 
@@ -193,6 +223,14 @@ def _errors(
         if gone:
             remark(place, f"{', '.join(gone)} are not assessed: of robust errors they are not known")
         firsts = ()
+    if not table.covariance and table.robust not in ("", "nonrobust"):
+        gone = [part for part in ("f", "wald") if single.pop(part, "")]
+        if gone:
+            remark(place, f"{', '.join(gone)} are not assessed: the errors are {table.robust}, in a way not known")
+    if table.rows and not any(name.casefold() in CONSTANTS for name, _ in table.rows) and not entry.keep:
+        gone = [part for part in ("f", "wald", "sargan") if single.pop(part, "")]
+        if gone:
+            remark(place, f"{', '.join(gone)} are not assessed: without a constant programs differ in them")
     if (
         new.get("weight", entry.weight)
         and table.by not in ("ivreg", "statsmodels", "")

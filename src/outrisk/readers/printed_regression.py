@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -90,7 +91,9 @@ def printed_decimals(table: Coefficients, entry: FormulaEntry, parts: Sequence[s
             continue
         sources = ("lower", "upper") if part == "confidence_limits" else (part,)
         texts = [texts.get(each, "") for texts in _texts(table) for each in sources]
-        texts += table.first_stages if part == "first_stage_f" else [table.single.get(part, "")]
+        if part == "first_stage_f":
+            texts += [text for _, text in table.first_stages]
+        texts.append(table.single.get(part, ""))
         plain = [read_printed(text, table.comma) for text in texts if text.strip() and _TO not in text]
         ends = [read_printed(end) for text in texts if _TO in text for end in text.split(_TO)]
         found[part] = decimals_of(plain if any(plain) else ends, table.exact)
@@ -139,13 +142,26 @@ def with_values(
 
 
 def _first_stages(table: Coefficients, names: Sequence[str], place: str) -> Sequence[str]:
-    """Texts of the F of each first stage."""
+    """Texts of the F of each first stage, in the order of the endogenous columns of these names."""
     if len(table.first_stages) != len(names):
         raise OutputError(
             f"{place}: it has the F of {len(table.first_stages)} first stages, the output has {len(names)} endogenous "
             "columns; say with 'release' what is released"
         )
-    return table.first_stages
+    if len(names) == 1:
+        return [table.first_stages[0][1]]
+    texts = {_letters(name): text for name, text in table.first_stages}
+    if set(texts) != {_letters(name) for name in names}:
+        raise OutputError(
+            f"{place}: it has first stages of {', '.join(name for name, _ in table.first_stages)}, the output has "
+            f"{', '.join(names)} as endogenous columns; leave first_stage_f out of 'release'"
+        )
+    return [texts[_letters(name)] for name in names]
+
+
+def _letters(column: str) -> str:
+    """A column's name without marks, as R's 'factor(region)south' and formulaic's 'C(region)[T.south]' share."""
+    return re.sub(r"\W", "", re.sub(r"\b(?:as\.factor|factor|C)\(|\[T\.", "", column))
 
 
 def _value(

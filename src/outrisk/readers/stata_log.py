@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from outrisk.errors import OutputError
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.printed_fixed_effects import of_stata
-from outrisk.readers.printed_instruments import of_ivregress
+from outrisk.readers.printed_instruments import OF_FIRST_STAGES, of_ivregress, refuse_ivreg2, without_first_stages
 from outrisk.readers.printed_mixed import of_stata as of_mixed
 from outrisk.readers.printed_quantiles import STATA
 from outrisk.readers.printed_quantiles import of_stata as of_quantile
@@ -75,8 +75,8 @@ def recognises(source: Source) -> bool:
 
 
 def read(source: Source, model: int | None = None) -> Coefficients:
-    """The regression; a log has one."""
-    lines = source.lines
+    """The regression; a log has one, apart from first stages above it."""
+    lines = without_first_stages(source.text).splitlines()
     heads = [number for number, line in enumerate(lines) if _HEAD.search(line)]
     if len(heads) > 1:
         raise OutputError(f"{source.name}: it has {len(heads)} tables of coefficients; give each output its own text")
@@ -87,6 +87,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     columns = _columns(lines[heads[0]])
     rows, bases = list[tuple[str, dict[str, str]]](), list[str]()
     above = "\n".join(lines[: heads[0]])
+    refuse_ivreg2("\n".join(lines), source.name)
     kind = _kind(above, source.name)
     _refuse_others(above, source.name)
     outcomes, base = list[str](), ""
@@ -107,7 +108,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     robust = _errors(lines, heads[0])
     command = next((each for each in reversed(commands_of(above)) if each.said), Command("", ()))
     weighted = bool(command.weight or re.search(r"\(sum of wgt is|Population size\s*=", text))
-    if command.weight.startswith("f") and kind == "ols":
+    if command.weight.startswith("f") and kind in ("ols", "iv"):
         raise OutputError(
             f"{source.name}: it has frequency weights ({command.weight}), of which no linear regression is known; "
             "expand the records"
@@ -132,7 +133,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     instruments = of_ivregress(text) if kind == "iv" else None
     if instruments:
         single = {part: number for part, number in (single | instruments.single).items() if number != "."}
-        unread = instruments.unread
+        unread = instruments.unread + [OF_FIRST_STAGES] * (len(lines) < len(source.lines))
     quantile = of_quantile(text) if kind == "quantreg" else None
     single |= quantile[1] if quantile else {}
     clusters = re.findall(r"adjusted for\s+(?:[\d,]+\s+clusters\s+in|clustering\s+on)\s+(\w+)", text)
@@ -169,6 +170,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         by=random.program if random else "ivregress" if instruments else "stata" if quantile else "",
         endogenous=instruments.endogenous if instruments else (),
         instruments=instruments.instruments if instruments else (),
+        first_stages=instruments.first_stages if instruments else (),
         small=instruments.small if instruments else False,
         tau=quantile[0] if quantile else "",
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
@@ -21,6 +22,8 @@ from outrisk.readers.term_names import is_short_for, read_term
 
 _OF_MARGINS = re.compile(r"\|.*(?:dy/dx|Margin)\s+(?:std\. err\.|Std\. Err\.)", re.I)
 _AFTER = ("lincom", "nlcom", "contrast", "pwcompare", "test", "margins", "estat")
+_BETWEEN = (*_AFTER, "predict", "display", "di", "estimates", "est", "eststo", "esttab", "testparm", "set")
+_OF_INSTRUMENTS = re.compile(r"Sargan|Wu-Hausman|First-stage regression summary")
 
 
 def regression_in(source: Source, entry: FormulaEntry, codebook: Codebook, place: str, number: int | None) -> Source:
@@ -107,7 +110,15 @@ def _part(
     above = chosen_before(commands, command)
     if above and not entry.where:
         remark(place, f"above the table the log has `{above[-1][:80]}`: the data are taken to be those of the table")
-    return replace(source, text=command.text)
+    return replace(source, text="\n".join([command.text, *_tests_below(commands, command)]))
+
+
+def _tests_below(commands: Sequence[Command], command: Command) -> Iterator[str]:
+    """Texts of the tests of instruments below a command (`estat overid`), up to the next that may fit another model."""
+    below = commands[next(at for at, each in enumerate(commands) if each is command) + 1 :]
+    for each in takewhile(lambda other: other.name in (*_BETWEEN, ""), below):
+        if each.name == "estat" and _OF_INSTRUMENTS.search("\n".join(each.lines)):
+            yield each.text
 
 
 def _has_coefficients(command: Command) -> bool:

@@ -93,6 +93,11 @@ class Instrumental(ByCoefficient):
                               "them out")  # fmt: skip
         if {"f", "wald"} & parts and not len(self.roles.tested):
             raise self._error("release: f and wald are of terms, and there are none")
+        if "f" in parts and self.program == "ivreg2" and self.by_n:
+            raise self._error(
+                "release: the F that ivreg2 prints is one of small samples, unlike its errors; leave it out, or give "
+                "it as wald, which is F times its first number times N / (N - K)"
+            )
         if self.weight and self.program in LARGE_SAMPLE and "residual_sd" in parts:
             raise self._error(
                 f"release: of weights, {self.program} prints a residual_sd in units that are not known; leave it out"
@@ -216,7 +221,8 @@ class Instrumental(ByCoefficient):
         for each in self.endogenous:
             own = [at for at in self.design.places(each) if self.columns[at] != CONSTANT]
             if not own:
-                known = ", ".join([*self.design.variables, *self.columns][:20])
+                names = dict.fromkeys([*self.design.variables, *self.columns])
+                known = ", ".join([name for name in names if name != CONSTANT][:20])
                 raise self._error(f"endogenous: {each!r} is no term of {self.formula!r}; write some of {known}")
             found |= set(own)
         return sorted(found)
@@ -345,7 +351,7 @@ def split_instruments(formula: str, place: str) -> _Terms:
     """A formula 'y ~ x1 + x2 | x1 + z1' as AER and ivreg have it, 'y ~ x1 | x2 | z1' as ivreg has it too, or
     'y ~ 1 + x1 + [x2 ~ z1]' as linearmodels has it; any other as it is, without endogenous terms and instruments.
 
-    OutputError where nothing on the left of the bar is missing on its right.
+    OutputError where nothing on the left of the bar is missing on its right, and for more than two bars.
     """
     inside = re.fullmatch(r"(.*?)\+?\s*\[([^\[\]~]+)~([^\[\]]+)\]\s*(.*)", formula)
     if inside:
@@ -357,6 +363,8 @@ def split_instruments(formula: str, place: str) -> _Terms:
     sides = _at_bars(formula)
     if len(sides) == 1:
         return _Terms(formula, (), "")
+    if len(sides) > 3:
+        raise OutputError(f"{place}: formula {formula!r} has {len(sides) - 1} bars; write y ~ x1 + x2 | x1 + z1")
     response, first = sides[0].split("~", 1) if "~" in sides[0] else ("", sides[0])
     terms = _added(first)
     if len(sides) == 3:

@@ -43,9 +43,9 @@ def fit_two_stage(sample: Sample, roles: Roles, covariance: Covariance, way: Way
     w, y = sample.design * root[:, None], sample.response * root
     x, z = w[:, roles.x], w[:, roles.z]
     if collinear(z):
-        return f"its {len(roles.z)} instruments, exogenous terms among them, are collinear; drop one"
+        return f"its {len(roles.z)} instruments, exogenous terms among them, are collinear; drop one, or centre a power"
     if collinear(x):
-        return f"its {len(roles.x)} columns are collinear; drop a term"
+        return f"its {len(roles.x)} columns are collinear; drop a term, or centre a power"
     fitted, size = projected(z, x), np.sqrt((x**2).sum(axis=0))
     if collinear_beside(fitted, size):
         return "the instruments do not tell its endogenous terms apart (the rank condition fails); give others"
