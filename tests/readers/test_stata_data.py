@@ -1,5 +1,7 @@
 """Whose data a table of a Stata session is of: subsets, weights and changes that stand above it are not passed over."""
 
+import re
+
 import pytest
 from fair import PRINTED, codebook, given, study
 from test_rates_tables import strate
@@ -88,6 +90,18 @@ def test_a_fit_that_is_shown_again_is_that_of_its_command(shown):
         given(OF_LOGIT | {"values": text})
 
 
+def test_levels_that_xi_made_columns_of_are_levels():
+    coded = "i.religion        _Ireligion_1-4      (naturally coded; _Ireligion_1 omitted)\n"
+    text = re.sub(r"^ +religion \|\n", "", LOGIT, flags=re.M)
+    for level in (2, 3, 4):
+        text = re.sub(rf"^ +{level}  \|", f"_Ireligion_{level} |", text, flags=re.M)
+    released, beside = given(OF_LOGIT | {"values": f". xi: {FIT}\n{coded}{text}"})
+    own, _ = given(OF_LOGIT | {"values": f". {FIT}\n{LOGIT}"})
+    assert "_Ireligion_4 |   -1.311225" in text and beside.matched.all() and released.labels == own.labels
+    with pytest.raises(OutputError, match="'_Ireligion_2' is no variable or level"):
+        given(OF_LOGIT | {"values": f". xi: {FIT}\n{text}"})
+
+
 def test_a_fit_whose_command_is_not_there_is_said():
     with kept() as said:
         given(OF_LOGIT | {"values": f". use fair\n\n. logit\n{LOGIT}"})
@@ -130,6 +144,43 @@ def test_margins_are_those_of_the_fit_above(fit, margins, says):
 def test_rates_of_some_are_refused(above, says):
     with pytest.raises(OutputError, match=says):
         given(RATES | {"values": strate().replace("strate religion", above, 1)})
+
+
+COX = """
+Cox regression with Breslow method for ties
+
+No. of subjects =  6,366                                Number of obs =  6,366
+No. of failures =  2,053
+Log likelihood = -15000.0                               Prob > chi2   = 0.0000
+
+------------------------------------------------------------------------------
+          _t | Haz. ratio   Std. err.      z    P>|z|     [95% conf. interval]
+-------------+----------------------------------------------------------------
+         age |    .953264   .0040700   -11.21   0.000     .9453200    .9612747
+------------------------------------------------------------------------------
+"""
+
+
+@pytest.mark.parametrize(
+    ("above", "says"),
+    [
+        ("stset yrs_married, failure(affair)", ""),
+        ("stset yrs_married, failure(affair==1) scale(12)", ""),
+        ("stset yrs_m, f(affair)", ""),
+        ("stset yrs_married if educ>12, failure(affair)", "of a subset, educ>12"),
+        ("stset age, failure(affair)", "its time is 'age', the output says time: yrs_married"),
+        ("stset yrs_married, failure(children)", "its event is 'children', the output says event: affair"),
+        ("stset yrs_married, failure(affair) origin(time age)", "time begins"),
+    ],
+)
+def test_hazards_are_those_of_what_was_set(above, says):
+    entry = {"kind": "cox", "response": "yrs_married", "status": "affair"}
+    entry["values"] = f". {above}\n\n. quietly stcox age\n\n. stcox\n{COX}"
+    if not says:
+        assert study(entry).given(codebook())
+        return
+    with pytest.raises(OutputError, match=says):
+        study(entry).given(codebook())
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def entries_of_rates(
     """
     page = printed_rates(source, number, place) or Page(source.grid)
     if page.at is not None:
-        hold_above(source.lines, page.at, entry.where, place)
+        hold_above(source.lines, page.at, entry.where, place, entry.denominator, entry.numerator)
     table, columns, notes = _cells(page, entry, codebook, place)
     signs = source.signs if page.grid is source.grid else Signs()
     arranged = arrange(table, entry.by, codebook, signs, place, COUNTS)

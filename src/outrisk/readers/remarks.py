@@ -9,6 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+OF_QUANTILES = (
+    "quantiles are taken to lie linearly between records, as R and pandas have them by default; those of Stata, SAS "
+    "and SPSS are other numbers: give min, median and max of them"
+)
 _LOG = logging.getLogger(__name__)
 _KEPT: ContextVar[list[str] | None] = ContextVar("kept", default=None)
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from outrisk.errors import OutputError
 from outrisk.readers.remarks import remark
 from outrisk.readers.stata_session import Command, commands_of
+from outrisk.readers.term_names import is_short_for
 
 _LOADING = re.compile(r"u|us|use|sysuse|webuse|import|insheet|infile|infix|clear")
 _SELECTING = ("keep", "drop")
@@ -61,16 +62,31 @@ def hold_records(commands: Sequence[Command], command: Command, where: str, plac
     say_whose(commands, command, place)
 
 
-def hold_set(commands: Sequence[Command], command: Command, where: str, place: str) -> None:
-    """OutputError where `stset` above a table of survival leaves out records and the output has no `where`, or weighs
-    them.
+def hold_set(
+    commands: Sequence[Command], command: Command, where: str, place: str, time: str = "", event: str = ""
+) -> None:
+    """OutputError where what `stset` above a table of survival says, or the table itself, is another `time` or `event`
+    than the output's, another beginning of time, weighted, or of some records where the output has no `where`.
     """
+    if not _OF_SURVIVAL.fullmatch(command.name):
+        return
+    text = "\n".join(command.lines)
     said = [each for each in _above(commands, command) if each.name == "stset" and each.arguments][-1:]
-    for each in said if _OF_SURVIVAL.fullmatch(command.name) else ():
-        if each.weight:
-            raise OutputError(f"{place}: its records are weighted by `{each.said[:80]}`, which is not read")
-        option = re.search(r"\bif\((.+)\)", each.options)
-        _hold_subset(" and ".join(filter(None, (each.subset, option[1] if option else ""))), where, place)
+    set_ = said[0] if said else Command("", ())
+    if set_.weight:
+        raise OutputError(f"{place}: its records are weighted by `{set_.said[:80]}`, which is not read")
+    if set_.has("origin|enter|time0"):
+        raise OutputError(f"{place}: time begins, or ends, as `{set_.said[:80]}` says, which no output has")
+    option, failure = (re.search(rf"\b{each}\((.+?)\)", set_.options) for each in ("if", r"f\w*"))
+    _hold_subset(" and ".join(filter(None, (set_.subset, option[1] if option else ""))), where, place)
+    for what, own, printed, typed in (
+        ("time", time, r"(?i)analysis time _t:\s*(\w+)", set_.arguments[0] if said else ""),
+        ("event", event, r"(?i)failure _d:\s*(\w+)", failure[1] if failure else ""),
+    ):
+        found = re.search(printed, text) or re.match(r"\s*(\w+)", typed)
+        short = found is not None and (own.startswith(found[1]) or is_short_for(found[1], own))
+        if own and found and found[1] != "1" and not short:
+            raise OutputError(f"{place}: its {what} is '{found[1]}', the output says {what}: {own}; correct it")
 
 
 def _hold_subset(subset: str, where: str, place: str) -> None:
@@ -83,10 +99,11 @@ def _hold_subset(subset: str, where: str, place: str) -> None:
         remark(place, f"the table is of a subset, {subset[:80]}; it is taken for the output's where: {where}")
 
 
-def hold_above(lines: Sequence[str], at: int, where: str, place: str) -> None:
-    """The same of a table that begins in a line of a log."""
+def hold_above(lines: Sequence[str], at: int, where: str, place: str, time: str = "", event: str = "") -> None:
+    """The same of a table that begins in a line of a log, of survival of a `time` and an `event`."""
     commands = commands_of("\n".join(lines[:at]))
     if commands:
+        hold_set(commands, commands[-1], where, place, time, event)
         hold_records(commands, commands[-1], where, place)
         if "\n" in commands[-1].said:
             remark(place, "the command of the table stands in a loop: that it is of the output's variables is taken")

@@ -9,6 +9,7 @@ from dataclasses import replace
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.grammar import named_in
+from outrisk.outputs.regression.cox_entry import CoxEntry
 from outrisk.outputs.regression.margins_entry import MarginsEntry
 from outrisk.outputs.regression.regression_entry import FormulaEntry
 from outrisk.outputs.smooth.proportions import ProportionsEntry
@@ -112,8 +113,8 @@ def _part(source: Source, command: Command, commands: Sequence[Command], entry: 
             place, f"the log has no command of the fit that `{command.said[:60]}` shows: it is taken for the output's"
         )
         fitted = command
-    if entry.kind == "cox":
-        hold_set(commands, command, entry.where, place)
+    if isinstance(entry, CoxEntry):
+        hold_set(commands, command, entry.where, place, entry.response, entry.status)
     say_whose(commands, command, place)
     return replace(source, text=fitted.text)
 

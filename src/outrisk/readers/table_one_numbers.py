@@ -11,6 +11,7 @@ from outrisk.outputs.tables.counted import TOTAL
 from outrisk.outputs.tables.errors_of_means import ERROR
 from outrisk.outputs.tables.person_time import ENDS
 from outrisk.readers.printed_number import as_given, is_undefined
+from outrisk.readers.remarks import OF_QUANTILES
 from outrisk.readers.table_one_reading import Reading, parts_of
 from outrisk.readers.table_one_rows import Row
 
@@ -43,6 +44,8 @@ def add_numbers(reading: Reading, name: str, rows: Sequence[Row], told: Sequence
             f"{reading.place}: a {gone[0]} of '{name}' is of no level of it; say in 'rows' of which, as in "
             f"{{{rows[0].called!r}: {name} = {reading.codebook[name].labels[0]}}}"
         )
+    if any(each.startswith("quantile ") for each in texts) and OF_QUANTILES not in reading.notes:
+        reading.notes.append(OF_QUANTILES)
     if ENDS[0] in texts:
         reading.notes.append(f"{rows[0].called!r}: limits of means are taken for those of Student's t")
     said = next((each for row in rows if (each := _LEVEL.search(row.called)) and ENDS[0] in texts), None)
