@@ -203,6 +203,16 @@ def test_what_was_done_to_data(session, said):
     assert chosen_before(commands, commands[-1]) == said
 
 
+def test_conditions_in_a_loop_and_in_macros_are_seen():
+    loop = "foreach y in affair {\n  2. logit `y' age i.religion i.occ if educ>12\n  3. }"
+    with pytest.raises(OutputError, match="of a subset, educ>12"):
+        given(OF_LOGIT | {"values": f". {loop}\n{LOGIT}"})
+    for above, told in (("", True), ('. local some "if educ>12"\n', True), (". local some i.occ\n", False)):
+        with kept() as said:
+            given(OF_LOGIT | {"values": f"{above}\n. logit affair age i.religion `some'\n{LOGIT}"})
+        assert any("weight in `some' of" in each for each in said) == told
+
+
 def test_the_fit_of_a_loop_is_found():
     text = ". foreach y in a b {\n  2. logit `y' x if z\n  3. }\n\n. margins, dydx(x)\nout"
     commands = commands_of(text)

@@ -111,11 +111,24 @@ def hold_above(lines: Sequence[str], at: int, where: str, place: str, time: str 
 
 def say_whose(commands: Sequence[Command], command: Command, place: str) -> None:
     """Say what was done to the data above a table."""
+    if macros := _macros(commands, command):
+        remark(place, f"an 'if' or a weight in {', '.join(macros[:_SHOWN])} of `{command.said[:80]}` is not seen")
     above = chosen_before(commands, command)
     if above:
         shown = ", ".join(f"`{each[:80]}`" for each in above[-_SHOWN:])
         more = f" (and {len(above) - _SHOWN} more)" if len(above) > _SHOWN else ""
         remark(place, f"above the table the log has {shown}{more}: the data are taken to be those of the table")
+
+
+def _macros(commands: Sequence[Command], command: Command) -> list[str]:
+    """Macros of a command that may have a condition or a weight in them, by what the log says they are."""
+    found = re.findall(r"`\w+'|\$\{?\w+\}?", command.said) if "\n" not in command.said else []
+    defined = dict[str, str]()
+    for each in _above(commands, command):
+        if each.name in ("local", "loc", "global", "gl", "glo") and each.arguments:
+            defined[each.arguments[0]] = each.said
+    safe = [name for name, said in defined.items() if not re.search(r"\bi[fn]\b|\[", said)]
+    return [each for each in found if re.sub(r"\W", "", each) not in safe]
 
 
 def fit_of(commands: Sequence[Command], command: Command) -> Command | None:

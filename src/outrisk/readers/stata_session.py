@@ -92,7 +92,9 @@ class Command:
     @property
     def text(self) -> str:
         """The command as a log has it, and its print."""
-        return "\n".join([*([f". {self.said}"] if self.said else []), *self.lines])
+        first, *inner = self.said.split("\n")
+        typed = [f". {first}", *(f"{at:3}. {each}" for at, each in enumerate(inner, 2))] if self.said else []
+        return "\n".join([*typed, *self.lines])
 
     def has(self, option: str) -> bool:
         """Whether it has an option by this pattern."""
