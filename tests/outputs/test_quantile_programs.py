@@ -8,7 +8,6 @@ import pytest
 
 from outrisk.codebook import Codebook, Variable
 from outrisk.config import read_study
-from outrisk.evolve.compiled.annealing import place_of
 from outrisk.evolve.loop import evolve
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
@@ -37,7 +36,6 @@ def test_places_are_those_of_numpy(of_type):
         for share in SHARES:
             expected = pytest.approx(np.quantile(along, share, method=METHODS[of_type]), abs=1e-8)
             assert places(np.array(n), share, of_type) == expected
-            assert place_of.py_func(float(n), share, float(of_type)) == expected
 
 
 @pytest.mark.parametrize(

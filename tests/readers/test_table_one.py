@@ -207,6 +207,12 @@ def test_a_p_whose_test_nobody_says_is_left_out_with_a_line(caplog):
     assert "p of religion is left out: several stand there" in caplog.text
 
 
+def test_quartiles_that_may_be_others_have_a_line(caplog):
+    caplog.set_level(logging.INFO, "outrisk")
+    outputs('x,0,1\nn,4313,2053\n"age, median (IQR)","27 (22, 32)","32 (27, 37)"\n')
+    assert "linearly between records, as R and pandas have them by default; those of Stata" in caplog.text
+
+
 def test_a_run_keeps_how_its_tables_were_read(tmp_path, caplog):
     """The report says it, and not only the terminal: whoever releases the table releases these numbers too."""
     people(False).sample(200, random_state=1).to_csv(tmp_path / "data.csv", index=False)

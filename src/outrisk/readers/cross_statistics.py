@@ -17,6 +17,7 @@ from outrisk.outputs.tables.quantiles import QuantilesEntry
 from outrisk.outputs.tables.rates import RatesEntry
 from outrisk.readers.arranged_cells import CLOSE, Arranged, Key, given_count, number_of, within, words
 from outrisk.readers.printed_number import as_given, decimals_of, is_undefined, read_printed
+from outrisk.readers.remarks import OF_QUANTILES
 
 _MOST_DIGITS = 12
 _OF_NOBODY = ("sum", "count", "numerator", "denominator")  # which are 0 in a cell of nobody
@@ -186,9 +187,11 @@ def quantiles(
 ) -> tuple[list[Entry], tuple[str, ...]]:
     """The entry with the quantiles of a table, those of its margins, and notes on what was left out."""
     names = {_QUANTILES.get(each, f"quantile {each:g}"): "" for each in entry.quantiles}
-    return _of_statistics(
+    made, notes = _of_statistics(
         arranged, entry, codebook, names, lambda cell, name: f"{cell}: {name} of {entry.value}", place
     )
+    unsaid = "program" not in entry.model_fields_set and set(entry.quantiles) - set(_QUANTILES)
+    return made, (*notes, *([OF_QUANTILES] if unsaid else []))
 
 
 def modes(arranged: Arranged, entry: ModeEntry, codebook: Codebook, place: str) -> tuple[list[Entry], tuple[str, ...]]:

@@ -81,8 +81,8 @@ class FoundTest:
     unsaid: the same, unless the output says its continuity. notes: what is left out. refused: why it is not read.
     described: of each group as it is called, or of each variable of a pair, texts of its count, mean and sd. pair: what
     differences are of, the first less the second, as the text calls them. scores: of its groups, in their order.
-    weights: those of kappa. aside: it stands beside another test, and is taken where the output says its test. note_of:
-    what is said where it is one of these.
+    weights: those of kappa. at: its line in a log of Stata. aside: it stands beside another test, and is taken where
+    the output says its test. note_of: what is said where it is one of these.
     """
 
     may_be: tuple[Test, ...]
@@ -104,6 +104,7 @@ class FoundTest:
     scores: tuple[float, ...] = ()
     weights: Weights | None = None
     aside: bool = False
+    at: int | None = None
     note_of: Mapping[Test, str] = field(default_factory=dict)
 
 

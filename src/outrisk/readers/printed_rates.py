@@ -27,7 +27,8 @@ _OF_STPTIME = ("failures", "rate", "lower", "upper")
 @dataclass(frozen=True)
 class Page:
     """A table of rates with a header, and what is known of it beside: what its rates are per, whether denominators are
-    divided by that, the level and kind of its limits, whether its numbers show all of their digits.
+    divided by that, the level and kind of its limits, whether its numbers show all of their digits; its line in a
+    log of Stata.
     """
 
     grid: Grid
@@ -37,6 +38,7 @@ class Page:
     interval: Interval | None = None
     own: bool = False
     notes: tuple[str, ...] = ()
+    at: int | None = None
 
 
 def printed_rates(source: Source, number: int | None, place: str) -> Page | None:
@@ -62,9 +64,9 @@ def _pages(lines: Sequence[str], place: str) -> Iterator[Page]:
         following, next_ = lines[at + 1 :], "".join(lines[at + 1 : at + 2])
         if said := _STRATE.search(" ".join(lines[at : at + 2])):
             if said.start() < len(line):
-                yield _of_strate(said, following, _per_of_command(lines[:at]), place)
+                yield replace(_of_strate(said, following, _per_of_command(lines[:at]), place), at=at)
         elif said := _STPTIME.fullmatch(line):
-            yield _of_stptime(said, following, _per_of_command(lines[:at]), place)
+            yield replace(_of_stptime(said, following, _per_of_command(lines[:at]), place), at=at)
         elif _DASHES.fullmatch(line) and at and _is_head(re.split(r"\s{2,}", lines[at - 1].strip())):
             yield Page([_sliced(each, line) for each in (lines[at - 1], *_until_blank(following))], own=True)
         elif _is_head(line.split()) and "rate" in line.split() and not _DELIMITED.search(line + next_):

@@ -19,6 +19,7 @@ from outrisk.readers.means_of_groups import means_of_groups, means_of_pair, only
 from outrisk.readers.order_of_pairs import in_order_of_pair
 from outrisk.readers.remarks import remark
 from outrisk.readers.source import Source
+from outrisk.readers.stata_data import hold_above
 from outrisk.readers.term_names import levels_of
 from outrisk.readers.tests_of_broom import tests_of_broom
 from outrisk.readers.tests_of_r import MEANS, tests_of_r
@@ -60,6 +61,8 @@ def entries_of_test(
         if each.label and each.label not in codebook and said.count(each.label) == 1
     }
     found = _one_of([_by_name(each, names) for read in _READERS for each in read(source)], entry, number, place)
+    if found.at is not None:
+        hold_above(source.lines, found.at, entry.where, place)
     test = _test(found, entry, place)
     entry = _with_scores(_with_weights(found, entry, place), found, test, codebook, place)
     continuity = _continuity(found, test, entry, place)

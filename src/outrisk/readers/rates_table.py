@@ -22,6 +22,7 @@ from outrisk.readers.rates_columns import STATISTICS, Columns, apart, read_head
 from outrisk.readers.rates_numbers import RatesFound, around, interval_of, times, unit_of
 from outrisk.readers.remarks import remark
 from outrisk.readers.source import Grid, Source
+from outrisk.readers.stata_data import hold_above
 from outrisk.readers.table_layout import Cell, CellTable, index_line, lay_out
 
 
@@ -33,6 +34,8 @@ def entries_of_rates(
     `number`: which table of a page of several, from 1. What is left out is told to the log.
     """
     page = printed_rates(source, number, place) or Page(source.grid)
+    if page.at is not None:
+        hold_above(source.lines, page.at, entry.where, place, entry.denominator, entry.numerator)
     table, columns, notes = _cells(page, entry, codebook, place)
     signs = source.signs if page.grid is source.grid else Signs()
     arranged = arrange(table, entry.by, codebook, signs, place, COUNTS)

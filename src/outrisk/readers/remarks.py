@@ -9,6 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+OF_QUANTILES = (
+    "quartiles are taken to be R's, linear between records; those of Stata, SAS, SPSS and gtsummary are other numbers: "
+    "say whose they are with 'program'"
+)
 _LOG = logging.getLogger(__name__)
 _KEPT: ContextVar[list[str] | None] = ContextVar("kept", default=None)
 

@@ -9,7 +9,8 @@ from outrisk.errors import OutputError
 from outrisk.outputs.smooth.survival import SurvivalEntry
 from outrisk.readers.remarks import remark
 from outrisk.readers.source import Grid, Source
-from outrisk.readers.stata_session import Command, chosen_before, commands_of
+from outrisk.readers.stata_data import hold_records
+from outrisk.readers.stata_session import Command, commands_of
 
 _HEAD = re.compile(
     r"^\s*Time\s+(?:[Rr]isk|Total)\s+Fail\s+Lost\s+[Ff]unction\s+[Ee]rror\s+\[[\d.]+% [Cc]onf\. [Ii]nt\.\]\s*$"
@@ -57,16 +58,9 @@ def _hold(command: Command, entry: SurvivalEntry, commands: Sequence[Command], p
     ):
         if said and said[1] not in (own, "1"):
             raise OutputError(f"{place}: its {what} is '{said[1]}', the output says {what}: {own}; correct it")
-    if command.subset and not entry.where:
-        raise OutputError(
-            f"{place}: the table is of a subset, {command.subset[:80]}, the output is of all records; give the output "
-            "its 'where'"
-        )
     if re.search(r"(?im)^\s*weight:|enter on or after|origin:|\bID variable:", text):
         raise OutputError(f"{place}: its records are weighted, enter late or are several a person; no output has that")
-    above = chosen_before(commands, command)
-    if above and not entry.where:
-        remark(place, f"above the table the log has `{above[-1][:80]}`: the data are taken to be those of the table")
+    hold_records(commands, command, entry.where, place)
     remark(place, "limits of the survival, on the scale of log(-log), and who is lost are left out")
 
 

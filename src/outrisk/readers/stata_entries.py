@@ -37,8 +37,9 @@ from outrisk.readers.stata_choice import (
     named,
     percent_of,
 )
+from outrisk.readers.stata_data import say_whose
 from outrisk.readers.stata_rows import Levels, with_zeros
-from outrisk.readers.stata_session import Command, chosen_before, commands_of
+from outrisk.readers.stata_session import Command, commands_of
 from outrisk.readers.stata_tables import described_in
 from outrisk.readers.table_layout import Cell, CellTable
 from outrisk.readers.term_names import levels_of
@@ -172,9 +173,7 @@ def _of_whom(
         )
     if command.subset:
         remark(place, f"the table is of a subset, {command.subset[:80]}; it is taken for the output's where: {where}")
-    above = chosen_before(commands, command)
-    if above and not where:
-        remark(place, f"above the table the log has `{above[-1][:80]}`: the data are taken to be those of the table")
+    say_whose(commands, command, place)
     left_out = _left_out(found, entry, codebook)
     changes: dict[str, Any] = {"where": both(where, *(f"{quoted(name)}.notna()" for name in left_out))}
     if left_out:

@@ -91,6 +91,8 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     kind = _kind(above, source.name)
     _refuse_others(above, source.name)
     outcomes, base = list[str](), ""
+    expanded = _expanded(above)
+    bases += [f"{variable}={omitted}" for variable, omitted in expanded.values()]
     for outcome, name, cells in _rows_of_log(lines[heads[0] + 1 :], kind == "mnlogit"):
         if " ".join(cells) == "(base outcome)":
             base = outcome
@@ -100,6 +102,8 @@ def read(source: Source, model: int | None = None) -> Coefficients:
             continue
         if name == "/lnalpha" and kind in ("negbin", ""):  # alpha itself stands below it
             continue
+        stub, _, code = name.rpartition("_")
+        name = f"{expanded[stub][0]}={code}" if stub in expanded else name
         rows.append((name, _parts(name, cells, columns, source.name)))
         outcomes += [outcome] if kind == "mnlogit" else []
     text = "\n".join(lines)
@@ -174,6 +178,14 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         small=instruments.small if instruments else False,
         tau=quantile[0] if quantile else "",
     )
+
+
+def _expanded(above: str) -> dict[str, tuple[str, str]]:
+    """Variables whose levels the prefix `xi` made columns of, each with the one left out, by the beginning of their
+    names: _Ireligion of _Ireligion_2.
+    """
+    found = re.findall(r"^i\.(\w+)\s+(_I\w+?)_\d+-\d+\s+\(naturally coded; \2_(\d+) omitted\)", above, re.M)
+    return {stub: (variable, omitted) for variable, stub, omitted in found}
 
 
 def _refuse_others(above: str, place: str) -> None:

@@ -14,7 +14,8 @@ from outrisk.outputs.smooth.correlations import CorrelationsEntry
 from outrisk.readers.printed_number import as_given, read_printed
 from outrisk.readers.remarks import remark
 from outrisk.readers.source import Source
-from outrisk.readers.stata_session import Command, chosen_before, commands_of
+from outrisk.readers.stata_data import hold_records
+from outrisk.readers.stata_session import Command, commands_of
 from outrisk.readers.term_names import is_short_for
 
 _RULE = re.compile(r"^-{5,}\+-{5,}\s*$")
@@ -131,14 +132,7 @@ def _hold(
     command = matrix.command
     if command.weight:
         raise OutputError(f"{place}: its correlations are weighted ({command.weight}), which no output has")
-    if command.subset and not entry.where:
-        raise OutputError(
-            f"{place}: the table is of a subset, {command.subset[:80]}, the output is of all records; give the output "
-            "its 'where'"
-        )
-    above = chosen_before(commands, command)
-    if above and not entry.where:
-        remark(place, f"above the table the log has `{above[-1][:80]}`: the data are taken to be those of the table")
+    hold_records(commands, command, entry.where, place)
     gaps = [name for name in entry.variables if codebook[name].missing]
     listwise = bool(matrix.n) or command.has(r"listwise|casewise")
     if gaps and not listwise and len(entry.variables) > 2:

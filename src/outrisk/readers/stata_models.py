@@ -10,6 +10,7 @@ from itertools import takewhile
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
 from outrisk.grammar import named_in
+from outrisk.outputs.regression.cox_entry import CoxEntry
 from outrisk.outputs.regression.margins_entry import MarginsEntry
 from outrisk.outputs.regression.regression_entry import FormulaEntry
 from outrisk.outputs.smooth.proportions import ProportionsEntry
@@ -17,7 +18,8 @@ from outrisk.outputs.tables.magnitudes import MagnitudesEntry
 from outrisk.readers import stata_log
 from outrisk.readers.remarks import remark
 from outrisk.readers.source import Source
-from outrisk.readers.stata_session import Command, chosen_before, commands_of
+from outrisk.readers.stata_data import as_fitted, fit_of, hold_records, hold_set, say_whose
+from outrisk.readers.stata_session import Command, commands_of
 from outrisk.readers.term_names import is_short_for, read_term
 
 _OF_MARGINS = re.compile(r"\|.*(?:dy/dx|Margin)\s+(?:std\. err\.|Std\. Err\.)", re.I)
@@ -51,7 +53,7 @@ def regression_in(source: Source, entry: FormulaEntry, codebook: Codebook, place
     return _part(source, fitting[0], commands, entry, place)
 
 
-def margins_in(source: Source, entry: MarginsEntry, place: str, number: int | None) -> Source:
+def margins_in(source: Source, entry: MarginsEntry, codebook: Codebook, place: str, number: int | None) -> Source:
     """The part of a log that has the margins of an output; the source itself where it has no commands."""
     commands = commands_of(source.text)
     tables = [each for each in commands if any(_OF_MARGINS.search(line) for line in each.lines)]
@@ -65,7 +67,8 @@ def margins_in(source: Source, entry: MarginsEntry, place: str, number: int | No
             f"{place}: it has {len(fitting) or 'no'} tables of such margins; say which behind the file's name, as in "
             f"'...#2' ({_listed(tables)})"
         )
-    return _part(source, fitting[0], commands, entry, place)
+    _hold_fit(commands, fitting[0], entry, codebook, place)
+    return replace(source, text=fitting[0].text)
 
 
 def survey_in(source: Source, entry: MagnitudesEntry | ProportionsEntry, place: str, number: int | None) -> Source:
@@ -92,6 +95,7 @@ def survey_in(source: Source, entry: MagnitudesEntry | ProportionsEntry, place: 
             f"{place}: it has {len(fitting) or 'no'} tables of {' and '.join(names)}; say which behind the file's "
             f"name, as in '...#2' ({_listed(tables)})"
         )
+    hold_records(commands, fitting[0], entry.where or (entry.design.subpop if entry.design else ""), place)
     return replace(source, text=fitting[0].text)
 
 
@@ -104,13 +108,18 @@ def _of_kind(command: Command, entry: MarginsEntry) -> bool:
     return all(re.search(rf"(?<![\w~]){re.escape(each)}(?![\w~])", command.text) for each in asked)
 
 
-def _part(
-    source: Source, command: Command, commands: Sequence[Command], entry: FormulaEntry | MarginsEntry, place: str
-) -> Source:
-    above = chosen_before(commands, command)
-    if above and not entry.where:
-        remark(place, f"above the table the log has `{above[-1][:80]}`: the data are taken to be those of the table")
-    return replace(source, text="\n".join([command.text, *_tests_below(commands, command)]))
+def _part(source: Source, command: Command, commands: Sequence[Command], entry: FormulaEntry, place: str) -> Source:
+    """The print of a command below the command that fitted it."""
+    fitted = as_fitted(commands, command)
+    if fitted is None:
+        remark(
+            place, f"the log has no command of the fit that `{command.said[:60]}` shows: it is taken for the output's"
+        )
+        fitted = command
+    if isinstance(entry, CoxEntry):
+        hold_set(commands, command, entry.where, place, entry.response, entry.status)
+    say_whose(commands, command, place)
+    return replace(source, text="\n".join([fitted.text, *_tests_below(commands, command)]))
 
 
 def _tests_below(commands: Sequence[Command], command: Command) -> Iterator[str]:
@@ -119,6 +128,31 @@ def _tests_below(commands: Sequence[Command], command: Command) -> Iterator[str]
     for each in takewhile(lambda other: other.name in (*_BETWEEN, ""), below):
         if each.name == "estat" and _OF_INSTRUMENTS.search("\n".join(each.lines)):
             yield each.text
+
+
+def _hold_fit(
+    commands: Sequence[Command], command: Command, entry: MarginsEntry, codebook: Codebook, place: str
+) -> None:
+    """OutputError where margins go on from a fit of other records, by other weights or of other variables."""
+    fit = fit_of(commands, command)
+    if fit is None:
+        hold_records(commands, command, entry.where, place)
+        return
+    hold_records(commands, command, entry.where, place, " and ".join(filter(None, (fit.subset, command.subset))))
+    weight = fit.weight.partition("=")[2]
+    if weight != entry.weight and not (fit.weight and entry.weight and weight not in codebook):
+        raise OutputError(
+            f"{place}: the fit of its margins, `{fit.said[:60]}`, is weighted by {weight or 'nothing'}, the output by "
+            f"{entry.weight or 'nothing'}; correct it"
+        )
+    words = {word for each in fit.arguments for word in re.findall(r"[A-Za-z_][\w~]*", re.sub(r"\b\w*\.", "", each))}
+    named = {name for name in codebook.names for word in words if word == name or is_short_for(word, name)}
+    asked = set(named_in(entry.formula, codebook.names))
+    if words and all(word in codebook for word in words) and named != asked:
+        raise OutputError(
+            f"{place}: its margins go on from `{fit.said[:80]}`, and the output's model is {entry.formula}; give those "
+            "of its own model"
+        )
 
 
 def _has_coefficients(command: Command) -> bool:

@@ -12,8 +12,9 @@ from outrisk.outputs.smooth.binomial_limits import ProportionInterval
 from outrisk.outputs.smooth.proportions import ProportionsEntry
 from outrisk.readers.remarks import remark
 from outrisk.readers.source import Source
+from outrisk.readers.stata_data import hold_records
 from outrisk.readers.stata_rows import with_zeros
-from outrisk.readers.stata_session import Command, chosen_before, commands_of
+from outrisk.readers.stata_session import Command, commands_of
 from outrisk.readers.term_names import is_short_for, levels_of
 
 _OF_CI = re.compile(
@@ -55,14 +56,7 @@ def table_of_log(
     command, _, interval, grid = some[0]
     if command.weight:
         raise OutputError(f"{place}: its proportions are weighted ({command.weight}), which no output has")
-    if command.subset and not entry.where:
-        raise OutputError(
-            f"{place}: the table is of a subset, {command.subset[:80]}, the output is of all records; give the output "
-            "its 'where'"
-        )
-    above = chosen_before(commands, command)
-    if above and not entry.where:
-        remark(place, f"above the table the log has `{above[-1][:80]}`: the data are taken to be those of the table")
+    hold_records(commands, command, entry.where, place)
     if "interval" in entry.model_fields_set and entry.interval != interval:
         raise OutputError(
             f"{place}: its limits are {interval} ones, the output says interval: {entry.interval}; correct it"

@@ -28,8 +28,6 @@ _POINT = re.compile(
     r"(?<![\w.,])-?(?:\d{1,3}(?:,\d{3})+|\d*)\.(?:\d{1,2}|\d{4,})(?![\w.,])|(?<![\w.,])-?\.\d+(?![\w.,])"
 )
 _NUMBER = re.compile(r"(?<![\w.,])-?[\d.,]*\d[\d.,]*(?:e[+-]\d+)?(?![\w])")
-_SELECTING = ("keep", "drop")
-_OTHER_DATA = re.compile(r"u|us|use|sysuse|webuse|import|insheet|restore|clear")
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,9 @@ class Command:
     @property
     def text(self) -> str:
         """The command as a log has it, and its print."""
-        return "\n".join([*([f". {self.said}"] if self.said else []), *self.lines])
+        first, *inner = self.said.split("\n")
+        typed = [f". {first}", *(f"{at:3}. {each}" for at, each in enumerate(inner, 2))] if self.said else []
+        return "\n".join([*typed, *self.lines])
 
     def has(self, option: str) -> bool:
         """Whether it has an option by this pattern."""
@@ -128,11 +128,12 @@ def commands_of(text: str) -> list[Command]:
     return [Command("\n".join(said), tuple(lines)) for said, lines in found if said or any(map(str.strip, lines))]
 
 
-def chosen_before(commands: Sequence[Command], command: Command) -> list[str]:
-    """What the commands above one say of whom its data are: 'keep if age > 30'."""
-    above = commands[: next((at for at, each in enumerate(commands) if each is command), 0)]
-    start = max((at for at, each in enumerate(above) if _OTHER_DATA.fullmatch(each.name)), default=-1)
-    return [each.said for each in above[start + 1 :] if each.name in _SELECTING and each.subset]
+def begins_of(lines: Sequence[str]) -> list[int]:
+    """Of each line of a session, and of its end, the line of the last command above it; 0 where there is none."""
+    found = [0]
+    for at, line in enumerate(lines):
+        found.append(at if _PROMPT.match(line) else found[-1])
+    return found
 
 
 def sections_of(lines: Sequence[str]) -> list[tuple[dict[str, str], list[str]]]:

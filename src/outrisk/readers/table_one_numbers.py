@@ -11,6 +11,7 @@ from outrisk.outputs.tables.counted import TOTAL
 from outrisk.outputs.tables.errors_of_means import ERROR
 from outrisk.outputs.tables.person_time import ENDS
 from outrisk.readers.printed_number import as_given, is_undefined
+from outrisk.readers.remarks import OF_QUANTILES
 from outrisk.readers.table_one_reading import Reading, parts_of
 from outrisk.readers.table_one_rows import Row
 
@@ -43,16 +44,13 @@ def add_numbers(reading: Reading, name: str, rows: Sequence[Row], told: Sequence
             f"{reading.place}: a {gone[0]} of '{name}' is of no level of it; say in 'rows' of which, as in "
             f"{{{rows[0].called!r}: {name} = {reading.codebook[name].labels[0]}}}"
         )
+    said = "program" in reading.entry.model_fields_set
+    if any(each.startswith("quantile ") for each in texts) and not said and OF_QUANTILES not in reading.notes:
+        reading.notes.append(OF_QUANTILES)
     if ENDS[0] in texts:
         reading.notes.append(f"{rows[0].called!r}: limits of means are taken for those of Student's t")
-    quartiles = {each for each in texts if each.startswith("quantile")}
-    if quartiles and "program" not in reading.entry.model_fields_set and not reading.table.with_tests:
-        reading.notes.append(
-            f"{rows[0].called!r}: quartiles are taken for R's, linear between records; where Stata, SAS, SPSS or "
-            "gtsummary made the table, say so with 'program'"
-        )
-    said = next((each for row in rows if (each := _LEVEL.search(row.called)) and ENDS[0] in texts), None)
-    level = float(said[1]) / 100.0 if said else 0.95
+    level_said = next((each for row in rows if (each := _LEVEL.search(row.called)) and ENDS[0] in texts), None)
+    level = float(level_said[1]) / 100.0 if level_said else 0.95
     for kind, names in (("magnitudes", _OF_MEANS), ("quantiles", tuple(_QUANTILES))):
         kept = {each: texts[each] for each in names if each in texts}
         for of_all in (False, True) if kept else ():

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from outrisk.errors import OutputError
@@ -14,6 +15,7 @@ from outrisk.outputs.smooth.hypothesis_test import Statistic
 from outrisk.readers.found_tests import EXACT_P, FoundTest, Number, or_refused
 from outrisk.readers.printed_number import Printed, read_printed
 from outrisk.readers.source import Source
+from outrisk.readers.stata_session import Command, begins_of, commands_of
 
 _BEGINNINGS = (
     (re.compile(r"\s*Two-sample t test with (?:un)?equal variances\s*"), "t"),
@@ -33,7 +35,6 @@ _BEGINNINGS = (
         "table",
     ),
 )
-_COMMAND = re.compile(r"\.\s+(?:bysort\s.*?:\s*|by\s.*?:\s*)?([a-z]+)\s+(\w+)(?:\s+(\w+))?.*?(?:,.*?\bby\((\w+)\))?.*")
 _NUMBER = r"(-?[\d,]{0,20}\.?\d{1,20}(?:e[+-]?\d{1,3})?|\.)"
 _OF_MCC = ("the table above, and proportions and odds ratio below, are left out; give the table (kind: frequencies)",)
 _ABOVE = 12  # lines above a coefficient that may say of how many records it is, or by which weights
@@ -46,20 +47,28 @@ def tests_of_stata(source: Source) -> list[FoundTest]:
     starts = [(at, kind) for at, line in enumerate(lines) if (kind := _begins(line))]
     starts = [each for each, before in zip(starts, [None, *starts], strict=False) if not _goes_on(before, each, lines)]
     found: list[FoundTest] = []
+    above = begins_of(lines)
     for (at, kind), (end, _) in pairwise([*starts, (len(lines), "")]):
         page = lines[at:end]
         stop = next((k for k, line in enumerate(page) if k and re.match(r"\.\s+\w", line)), len(page))
-        page, command = page[:stop], _command(lines[:at])
-        if kind in ("kappa", "spearman", "kendall"):
-            page = [*lines[max(0, at - _ABOVE) : at], *page]
-        if kind == "table":
-            found += _of_table(page, command, lines[max(0, at - 4) : at])
-        elif kind == "mcnemar":
-            read = (_of_mcnemar, _of_exact) if _is_exact(page) else (_of_mcnemar,)
-            found += [or_refused(each, page, command) for each in read]
-        else:
-            found.append(or_refused(_READ[kind], page, command))
+        command = commands_of("\n".join(lines[above[at] : at]))[-1:]
+        found += [
+            replace(each, at=at) for each in _tests(kind, page[:stop], command, lines[max(above[at], at - _ABOVE) : at])
+        ]
     return found
+
+
+def _tests(kind: str, page: Sequence[str], commands: Sequence[Command], above: Sequence[str]) -> list[FoundTest]:
+    """The tests of a page; `above`: lines between its command and it."""
+    command = _command(commands[0]) if commands else ("", "")
+    if kind in ("kappa", "spearman", "kendall"):
+        page = [*above, *page]
+    if kind == "table":
+        return _of_table(page, command, above[-4:])
+    if kind == "mcnemar":
+        read = (_of_mcnemar, _of_exact) if _is_exact(page) else (_of_mcnemar,)
+        return [or_refused(each, page, command) for each in read]
+    return [or_refused(_READ[kind], page, command)]
 
 
 def _begins(line: str) -> str:
@@ -73,10 +82,12 @@ def _goes_on(before: tuple[int, str] | None, here: tuple[int, str], lines: Seque
     return all("=" in line or not line.strip() for line in lines[before[0] : here[0]])
 
 
-def _command(lines: Sequence[str]) -> tuple[str, str]:
-    """The variable and the groups of the last command above; '' where there is none."""
-    said = next((found for line in reversed(lines) if (found := _COMMAND.fullmatch(line.strip()))), None)
-    return (said[2], said[4] or said[3] or "") if said else ("", "")
+def _command(command: Command) -> tuple[str, str]:
+    """The variable and the groups of a command; '' where there is none, or it is in a loop."""
+    names = [each for each in re.split(r"[\s=]+", " ".join(command.arguments)) if each]
+    option = re.search(r"\bby\((\w+)\)", command.options)
+    by = option[1] if option else names[1] if len(names) > 1 else ""
+    return (names[0], by) if names else ("", "")
 
 
 def _said(page: Sequence[str], pattern: str, what: str) -> str:

@@ -264,7 +264,7 @@ def entries_of_table(
             source, entry = table_of_log(source, entry, codebook, place, number)
         return entries_of_proportions(source, entry, codebook, place)
     if isinstance(entry, MarginsEntry):
-        return [entries_of_margins(margins_in(source, entry, place, number), entry, codebook, place)]
+        return [entries_of_margins(margins_in(source, entry, codebook, place, number), entry, codebook, place)]
     if isinstance(entry, CorrelationsEntry) and is_matrix(source):
         return [entry_of_matrix(source, entry, codebook, place, number)]
     if isinstance(entry, DescribedEntry) and is_log(source):

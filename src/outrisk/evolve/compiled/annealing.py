@@ -61,20 +61,6 @@ def cost_of(number, goal, k):
 
 
 @jit
-def place_of(n, p, of_type):
-    """As problem/quantile_places.py."""
-    if of_type == HALVES:
-        place = math.floor(n * p + WHOLE)
-        if n * p - place <= WHOLE:
-            place -= 0.5
-    elif of_type == WEIGHTED:
-        place = (n + 1.0) * p - 1.0
-    else:
-        return (n - 1.0) * p
-    return min(max(place, 0.0), n - 1.0)
-
-
-@jit
 def number_of(recipes, k, totals):
     """Number k from the totals; NaN where it is undefined."""
     kind, positions = recipes.kind[k], recipes.positions[recipes.first[k] : recipes.first[k + 1]]
@@ -112,7 +98,13 @@ def number_of(recipes, k, totals):
     n = totals[recipes.bases[recipes.base[k]]]
     if n < 0.5:
         return math.nan
-    place = place_of(round(n), recipes.scale[k], recipes.least[k])
+    place = (round(n) - 1.0) * recipes.scale[k]
+    if recipes.least[k] == HALVES:  # as problem/quantile_places.py
+        place = math.floor(round(n) * recipes.scale[k] + WHOLE) + 0.0
+        place -= 0.5 if round(n) * recipes.scale[k] - place <= WHOLE else 0.0
+    elif recipes.least[k] == WEIGHTED:
+        place = (round(n) + 1.0) * recipes.scale[k] - 1.0
+    place = min(max(place, 0.0), round(n) - 1.0)
     rank = math.floor(place + WHOLE)
     e, below = 0, totals[positions[0]]
     while below < rank + 0.5 and e + 1 < len(positions):
