@@ -103,6 +103,21 @@ def test_counts_tell_no_value():
     assert "to who knows that of one of them" in by_one.what
 
 
+@pytest.mark.parametrize(
+    "output", [means(("mean", "sd"), (-2, 2), Protection()), means(("sum", "sd"), protection=Protection(round_to=50))]
+)
+def test_digits_that_leave_several_values_leave_all_alike_where_a_deviation_of_0_shows_it(output):
+    """Who knows the own value knows the others', as without a mean or sum beside it: 59, 60 and 61 print alike."""
+    (told,) = found([output], records([60, 60], [50, 59], [0, 59]), "same answer")
+    assert (told.certain, told.people) == (True, 2)
+    assert "to who knows that of one of them" in told.what
+
+
+def test_least_and_largest_values_that_print_alike_and_may_differ_are_not_certain():
+    coarse = quantiles(digits=-2, protection=Protection())
+    assert not [each for each in found([coarse], records([60, 60], [50, 59], [0, 59]), "same answer") if each.certain]
+
+
 def test_weighted_sums_of_unknown_weights_tell_no_value():
     data = records([50], [50, 59], [0, 59])
     rule = {"protection": Protection(), "weight": "w"}

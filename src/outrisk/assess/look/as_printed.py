@@ -65,7 +65,9 @@ def _told(output: Summary, cell: Cell, support: Array, one: bool, appetite: Appe
     if first != cell.values[-1]:
         return "own" if one and known else ""
     if one or _shows_none(output, cell, support):
-        return as_far_as(first, support, low, high, appetite) if known else "" if one else "by one"
+        how = as_far_as(first, support, low, high, appetite) if known else ""
+        alike = not one and isinstance(output, Magnitudes)  # that least and largest print the same leaves two values
+        return "by one" if alike and how in ("", "open") else how
     if not isinstance(output, Magnitudes) or first not in support[[0, -1]] or len(support) < 2 or not known:
         return ""
     n = float(cell.weights.sum()) / max(float(cell.weights.min()), 1e-300)  # one record moves the mean by an n-th
