@@ -68,6 +68,16 @@ def test_a_value_that_alone_counts_as_the_top_code_is_told():
         assert found([output], data, "same answer")[0].certain
 
 
+@pytest.mark.parametrize("output", [means(("mean",), where="pay < 200"), quantiles(where="pay < 200")])
+def test_the_top_code_of_values_that_are_near_each_other_tells_them_to_within_the_share_of_the_rule(output):
+    """60 and 61 alone count as 60: whoever has it has a value within 10 % of either."""
+    found_ = look([output], records([61, 61], [50, 59], [0, 59]), APPETITE, "pay")
+    (told,) = [each for each in found_ if each.rule == "same answer"]
+    assert (told.certain, told.people) == (True, 2)
+    assert "to within the share of the p % rule" in told.what
+    assert all(each.certain for each in found_ if each.rule == "extreme values")
+
+
 def test_what_records_of_one_person_come_to_is_not_told_with_the_top_code():
     data = records([200, 50], [50, 59], [0, 59])
     of_one = Microdata(data.codebook, data.codes, np.array([0, 0, 1, 2, 3, 4]))
