@@ -26,7 +26,7 @@ def _above(codebook: Codebook, name: str, top: float, where: str) -> list[float]
     """The values that count as a top code, ascending."""
     if not codebook[name].numeric:
         return []
-    above = [float(value) for value in codebook[name].values if value >= top]  # type: ignore[arg-type]
+    above = [float(value) for value in codebook[name].values if value >= top]
     if where and len(above) > 1:
         levels = _levels(codebook, name, where)
         above = [value for value in above if levels is None or format_value(value) in levels]
