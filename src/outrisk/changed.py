@@ -28,8 +28,8 @@ def changed_by(section: DataSection, file: pd.DataFrame, rows: pd.DataFrame, cod
     """What `merge`, `known`, and `derive` of a column of the same name change.
 
     file: the records as they are in the file, (n, columns); rows: the same with what is derived. A number is cut off
-    where it lies beyond the codebook's values by more than a step of these, and what is derived does not, while
-    elsewhere the two differ by a step at most (rounding): a change of unit cuts off nothing.
+    where it lies beyond all that is derived by more than others change (rounding), which is less than a step of the
+    codebook's values: a change of unit cuts off nothing.
     """
     found = list[Changed]()
     for name in (*section.merge, *section.known):
@@ -52,11 +52,17 @@ def _cut_off(section: DataSection, file: pd.DataFrame, rows: pd.DataFrame, codeb
             for frame in (file, rows)
         )
         values = np.asarray(codebook[name].values, dtype=float)
-        step = float(np.diff(values).max(initial=0.0)) * (1 + 1e-9)
+        step = float(np.diff(values).max(initial=0.0)) * (1 - 1e-9)
         inside = (after >= values[0] - step) & (after <= values[-1] + step)
-        cut = ((before < values[0] - step) | (before > values[-1] + step)) & inside
-        others = ~cut & ~np.isnan(before)
-        if cut.any() and others.any() and np.all(np.abs(after - before)[others] <= step):
-            ends = [(before > values[-1], values[-1]), (before < values[0], values[0])]
-            at = " and ".join(format_value(end) for beyond, end in ends if (beyond & cut).any())
-            yield Changed(name, int(cut.sum()), f"is cut off at {at}")
+        if not inside.any():
+            continue
+        least, most = after[inside].min(), after[inside].max()
+        rounding = np.abs(after - before)[inside & (before >= least) & (before <= most)].max(initial=-np.inf)
+        step = max(step, (most - least) / 50)  # of a codebook that is finer than what is derived
+        slack = min(2.0 * rounding, step) + 1e-9 * abs(most)
+        cut = ((before < least - slack) | (before > most + slack)) & inside
+        if cut.any() and 0.0 <= rounding <= step:
+            ends = [(cut & (before > most), most, values[-1]), (cut & (before < least), least, values[0])]
+            # what they come to, unless that is another's value
+            at = [to if (after[here] == to).all() else end for here, to, end in ends if here.any()]
+            yield Changed(name, int(cut.sum()), f"is cut off at {' and '.join(map(format_value, at))}")

@@ -88,10 +88,8 @@ def load_study_data(study: Study) -> StudyData:
     if file.holdout:
         missing["holdout"] = file.holdout.missing_values
     found = encode_frames(frames, codebook, missing, named_by(study), study, whole)
-    if codebook is None:
-        return found
     as_it_is = _rows_of(files["data"], file.data.model_copy(update={"derive": {}}), codebook, "data")
-    return replace(found, changed=changed_by(file.data, as_it_is, whole["data"], codebook))
+    return replace(found, changed=changed_by(file.data, as_it_is, whole["data"], found.original.codebook))
 
 
 def _earlier_of(study: Study) -> Iterator[Earlier]:

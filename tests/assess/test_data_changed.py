@@ -75,6 +75,38 @@ def test_rounding_units_one_level_and_given_values_are_none(firms):
     assert findings(firms, "[{kind: frequencies, by: [sector, region], values: t.csv}]", data)[1] == []
 
 
+@pytest.mark.parametrize("book", ["codebook: f.codebook.yaml\n", ""])
+def test_numbers_cut_off_within_the_codebook_or_without_one_are_said(firms, book):
+    """Also where the codebook goes on above the cut, and where nobody lies above it by more than a step."""
+    frame = pd.read_csv(firms)[["sector", "region"]].assign(region="n", pay=50, kids=np.arange(500) % 4)
+    frame.loc[::2, "region"], frame.loc[::3, "pay"] = "s", 80
+    frame.loc[[1, 2], "pay"], frame.loc[[5, 6, 7], "kids"] = 95, 4
+    frame.to_csv(firms, index=False)
+    firms.with_name("f.codebook.yaml").write_text(
+        "variables:\n  sector: {kind: categorical, levels: [a, b, c, d]}\n"
+        "  region: {kind: categorical, levels: [n, s]}\n"
+        "  pay: {kind: integer, min: 0, max: 200}\n  kids: {kind: integer, min: 0, max: 3}\n"
+    )
+    study = firms.with_name("s.yaml")
+    study.write_text(
+        f"name: s\ndata: {{path: firms.csv, derive: {{pay: 'minimum(pay, 80)', kids: 'minimum(kids, 3)'}}}}\n{book}"
+        "keys: [sector]\ntarget: region\noutputs: [{kind: frequencies, by: [pay, kids]}]\n"
+    )
+    (what,) = [each.what for each in look_at_study(study)[1] if each.rule == RULE]
+    assert "pay of 2 records is cut off at 80 and kids of 3 records is cut off at 3" in what
+
+
+def test_outputs_already_released_are_computed_from_the_changed_data_too(firms):
+    started(firms)
+    data = "derive: {turnover: 'round(minimum(turnover, 3000) / 10) * 10'}, merge: {region: Other}"
+    findings(firms, SUMS, data)
+    earlier = firms.with_name("s.yaml").rename(firms.with_name("earlier.yaml"))
+    earlier.write_text(earlier.read_text().replace("name: s", "name: earlier"))
+    findings(firms, "[{kind: frequencies, by: sector}]", data)
+    found = look_at_study(firms.with_name("s.yaml"), released=[earlier])[1]
+    assert [each.what for each in found if each.rule == RULE and "turnover of" in each.what]
+
+
 def test_records_left_out_are_said_of_any_output(firms):
     started(firms, rare="drop")
     data = "derive: {turnover: 'round(minimum(turnover, 4000) / 10) * 10'}, known: [region]"

@@ -68,6 +68,16 @@ def test_a_value_that_alone_counts_as_the_top_code_is_told():
         assert found([output], data, "same answer")[0].certain
 
 
+@pytest.mark.parametrize("output", [means(("mean",), where="pay < 200"), quantiles(where="pay < 200")])
+def test_the_top_code_of_values_that_are_near_each_other_tells_them_to_within_the_share_of_the_rule(output):
+    """60 and 61 alone count as 60: whoever has it has a value within 10 % of either."""
+    found_ = look([output], records([61, 61], [50, 59], [0, 59]), APPETITE, "pay")
+    (told,) = [each for each in found_ if each.rule == "same answer"]
+    assert (told.certain, told.people) == (True, 2)
+    assert "to within the share of the p % rule" in told.what
+    assert all(each.certain for each in found_ if each.rule == "extreme values")
+
+
 def test_what_records_of_one_person_come_to_is_not_told_with_the_top_code():
     data = records([200, 50], [50, 59], [0, 59])
     of_one = Microdata(data.codebook, data.codes, np.array([0, 0, 1, 2, 3, 4]))
@@ -101,6 +111,21 @@ def test_counts_tell_no_value():
     assert found([means(("count",), protection=Protection())], records([50], [50, 59], [0, 59]), "same answer") == []
     (by_one,) = found([means(("sd",), protection=Protection())], records([50, 50], [50, 59], [0, 59]), "same answer")
     assert "to who knows that of one of them" in by_one.what
+
+
+@pytest.mark.parametrize(
+    "output", [means(("mean", "sd"), (-2, 2), Protection()), means(("sum", "sd"), protection=Protection(round_to=50))]
+)
+def test_digits_that_leave_several_values_leave_all_alike_where_a_deviation_of_0_shows_it(output):
+    """Who knows the own value knows the others', as without a mean or sum beside it: 59, 60 and 61 print alike."""
+    (told,) = found([output], records([60, 60], [50, 59], [0, 59]), "same answer")
+    assert (told.certain, told.people) == (True, 2)
+    assert "to who knows that of one of them" in told.what
+
+
+def test_least_and_largest_values_that_print_alike_and_may_differ_are_not_certain():
+    coarse = quantiles(digits=-2, protection=Protection())
+    assert not [each for each in found([coarse], records([60, 60], [50, 59], [0, 59]), "same answer") if each.certain]
 
 
 def test_weighted_sums_of_unknown_weights_tell_no_value():

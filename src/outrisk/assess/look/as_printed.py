@@ -11,7 +11,7 @@ import numpy as np
 from outrisk.appetite import Appetite
 from outrisk.assess.look.contributions import Array, Cell, Summary, all_alike, cells_of
 from outrisk.assess.look.finding import NOBODY, Found, named, people, plural
-from outrisk.assess.look.top_codes import open_from
+from outrisk.assess.look.top_codes import is_near, open_from
 from outrisk.codebook import format_value
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
@@ -38,11 +38,12 @@ def equal_values(output: Output, data: Microdata, appetite: Appetite, target: st
     if not isinstance(output, _KINDS):
         return
     value, cap, support = output.cells.value, _cap(output), _support(output)
+    of_top = _told_of_top(output, appetite)
     found: dict[str, list[Cell]] = {}
     for cell in cells_of(output, data):
         how = _told(output, cell, support, data.people(cell.rows) == 1, appetite)
         top = cell.values[-1] >= cap
-        how = {"exact": "capped", "near": "open", "own": "", "by one": "open"}.get(how, how) if top else how
+        how = {"exact": of_top, "near": "open", "own": "", "by one": "open"}.get(how, how) if top else how
         found.setdefault(how, []).append(cell)
     if "own" in found:
         yield _of_one_person(output, found["own"], data)
@@ -65,7 +66,9 @@ def _told(output: Summary, cell: Cell, support: Array, one: bool, appetite: Appe
     if first != cell.values[-1]:
         return "own" if one and known else ""
     if one or _shows_none(output, cell, support):
-        return as_far_as(first, support, low, high, appetite) if known else "" if one else "by one"
+        how = as_far_as(first, support, low, high, appetite) if known else ""
+        alike = not one and isinstance(output, Magnitudes)  # that least and largest print the same leaves two values
+        return "by one" if alike and how in ("", "open") else how
     if not isinstance(output, Magnitudes) or first not in support[[0, -1]] or len(support) < 2 or not known:
         return ""
     n = float(cell.weights.sum()) / max(float(cell.weights.min()), 1e-300)  # one record moves the mean by an n-th
@@ -94,6 +97,12 @@ def _support(output: Summary) -> Array:
 def _cap(output: Summary) -> float:
     """The top code, where larger values count as it."""
     return open_from(output.codebook, output.cells.value, output.protection.top_code, output.cells.where)
+
+
+def _told_of_top(output: Summary, appetite: Appetite) -> str:
+    """'near' where the top code leaves values within the share of the p % rule alone, else 'capped'."""
+    of = output.codebook, output.cells.value, output.protection.top_code, output.cells.where
+    return "near" if is_near(*of, appetite.safe_pratio_p) else "capped"
 
 
 def _mean(output: Summary, cell: Cell) -> tuple[float, float]:
@@ -204,12 +213,14 @@ def extremes(output: Output, data: Microdata, appetite: Appetite, target: str) -
     if not isinstance(output, Quantiles) or not {0.0, 1.0} & set(output.probabilities):
         return
     support, cap, half = _support(output), _cap(output), float(half_digit(output.digits))
+    of_top = _told_of_top(output, appetite)
     found: dict[str, list[tuple[int, str, Cell, float]]] = {}
     for cell in cells_of(output, data):
         for probability, name, value in ((0.0, "least", cell.values[0]), (1.0, "largest", cell.values[-1])):
             number = data.people(cell.rows[cell.values == value])
             if probability in output.probabilities and number < appetite.safe_threshold:
-                how = "capped" if value >= cap else as_far_as(value, support, *_rounded(value, half), appetite)
+                how = as_far_as(value, support, *_rounded(value, half), appetite)
+                how = (of_top if how == "exact" else "capped") if value >= cap else how
                 found.setdefault(how, []).append((number, f"{cell.label}: the {name} value", cell, value))
     if told := [*found.get("exact", ()), *found.get("near", ())]:
         yield _of_few(output, told, appetite, "those")

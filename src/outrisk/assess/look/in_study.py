@@ -33,7 +33,7 @@ def found_in_study(
     """
     file, earlier = study.file, outputs[: len(study.outputs_of_earlier(data.original.codebook))]
     given = {refit.released.name for refit in refits}
-    computed = [output for output in outputs[len(earlier) :] if output.name not in given]
+    computed = [output for output in outputs if output.name not in given]
     looked = look(outputs, data.original, file.appetite, file.target, inside, rules)
     if earlier:
         looked = with_already(looked, look(earlier, data.original, file.appetite, file.target, inside, rules))

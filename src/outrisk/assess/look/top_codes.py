@@ -13,13 +13,24 @@ def open_from(codebook: Codebook, name: str, top: float | None, where: str = "")
     """The value as which several values of a variable count that records of a condition may have; infinite where none
     does, as where one value alone lies above the top code.
     """
-    if top is None or not codebook[name].numeric:
-        return np.inf
-    above = [value for value in codebook[name].values if value >= top]
+    return float(top) if top is not None and len(_above(codebook, name, top, where)) > 1 else np.inf
+
+
+def is_near(codebook: Codebook, name: str, top: float | None, where: str, share: float) -> bool:
+    """Whether a top code tells whichever value counts as it to within a share of this."""
+    above = [] if top is None else _above(codebook, name, top, where)
+    return bool(above) and max(above) - min(above) < share * min(above)
+
+
+def _above(codebook: Codebook, name: str, top: float, where: str) -> list[float]:
+    """The values that count as a top code, ascending."""
+    if not codebook[name].numeric:
+        return []
+    above = [float(value) for value in codebook[name].values if value >= top]
     if where and len(above) > 1:
         levels = _levels(codebook, name, where)
         above = [value for value in above if levels is None or format_value(value) in levels]
-    return float(top) if len(above) > 1 else np.inf
+    return above
 
 
 def _levels(codebook: Codebook, name: str, where: str) -> set[str] | None:
