@@ -209,8 +209,17 @@ def test_a_p_whose_test_nobody_says_is_left_out_with_a_line(caplog):
 
 def test_quartiles_that_may_be_others_have_a_line(caplog):
     caplog.set_level(logging.INFO, "outrisk")
-    outputs('x,0,1\nn,4313,2053\n"age, median (IQR)","27 (22, 32)","32 (27, 37)"\n')
-    assert "linearly between records, as R and pandas have them by default; those of Stata" in caplog.text
+    text = 'x,0,1\nn,4313,2053\n"age, median (IQR)","27 (22, 32)","32 (27, 37)"\n'
+
+    def programs(**more):
+        every = [each.output for each in released({**TABLE, "values": text, **more})]
+        return {output.program for output in every if output.kind == "quantiles"}
+
+    assert programs() == {"r"}
+    assert "quartiles are taken to be R's, linear between records; those of Stata" in caplog.text
+    caplog.clear()
+    assert programs(program="sas") == {"sas"}
+    assert "quartiles are taken" not in caplog.text
 
 
 def test_a_run_keeps_how_its_tables_were_read(tmp_path, caplog):
