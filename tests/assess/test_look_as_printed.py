@@ -48,8 +48,8 @@ def found(outputs, data, rule):
 @pytest.mark.parametrize("output", [means(), means(("sum", "count")), quantiles((0.5,)), quantiles()])
 def test_the_top_code_is_told_of_one_person_and_not_the_value(output):
     (one,) = found([output], records([200], [50, 59], [0, 59]), "same answer")
-    assert not one.certain
-    assert one.what == "pay of 1 person is told to be 60 or more, the top code: 1 cell in which everybody has it."
+    assert one.certain, "that it is no less"
+    assert one.what.startswith("pay of 1 person is told for certain to be 60 or more, the top code: 1 cell in which")
     (below,) = found([output], records([59], [50, 59], [0, 59]), "same answer")
     assert below.certain, "a value below the top code is told"
 
@@ -57,8 +57,8 @@ def test_the_top_code_is_told_of_one_person_and_not_the_value(output):
 @pytest.mark.parametrize("output", [means(), means(("mean", "sd")), quantiles()])
 def test_the_top_code_is_told_of_a_cell_of_many(output):
     (all_,) = found([output], records([200, 61, 60], [50, 59], [0, 59]), "same answer")
-    assert (all_.certain, all_.people) == (False, 3)
-    assert "is told to be 60 or more" in all_.what
+    assert (all_.certain, all_.people) == (True, 3)
+    assert "is told for certain to be 60 or more" in all_.what
 
 
 def test_a_value_that_alone_counts_as_the_top_code_is_told():
@@ -202,6 +202,9 @@ def test_what_is_called_certain_is_so_of_all_values_with_the_same_print():
                 if "who knows that of one of them" in each.what:
                     other = next(row for row in each.who.tolist() if row != person and cells[row] == cells[person])
                     left = fits[fits[:, other] == own[other]]
+                if "or more, the top code" in each.what:
+                    assert (left[:, person] >= output.protection.top_code).all(), (seed, each.what)
+                    continue
                 assert (np.abs(left[:, person] - own[person]) <= near * own[person]).all(), (seed, each.what)
         alone = {row for row in range(len(own)) if (cells == cells[row]).sum() == 1 and np.ptp(fits[:, row]) == 0}
         assert alone <= told, "the value of who is alone in a cell, where the print leaves no other"

@@ -173,19 +173,20 @@ def _of_one_person(output: Summary, cells: Sequence[Cell], data: Microdata) -> F
 
 
 def at_the_top(output: str, value: str, top: float, cells: Sequence[Cell], data: Microdata) -> Found:
-    """The finding of cells in which everybody has the top code, which others count as too."""
+    """The finding of cells in which everybody has the top code: which value is not told, that it is no less is."""
     cells = sorted(cells, key=lambda cell: -len(cell.values))
     who = np.concatenate([cell.rows for cell in cells])
     return Found.of(
         "same answer",
-        False,
+        True,
         output,
         len(cells),
         who,
-        f"{value} of {people(data.people(who))} is told to be {format_value(top)} or more, the top code: "
+        f"{value} of {people(data.people(who))} is told for certain to be {format_value(top)} or more, the top code: "
         f"{plural(len(cells), 'cell')} in which everybody has it.",
         named([f"{cell.label}: {people(data.people(cell.rows))}" for cell in cells]),
         _ADVICE,
+        value,
     )
 
 
