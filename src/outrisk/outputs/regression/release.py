@@ -311,8 +311,10 @@ class Release:
                     found += [self.shown(b - far), self.shown(b + far)]
                 elif part == "p_values":
                     found.append(_p_values(b / error, self._side(b, published), fit.df))
+                elif part in ("levels", "first_stage_f"):
+                    found.append(getattr(fit, part))
                 else:
-                    found.append(np.atleast_1d(getattr(fit, part)))
+                    found.append(np.array([getattr(fit, part)]))
         return np.concatenate(found)
 
     def jacobian(self, fit: Summary, slopes: Summary, published: Array) -> Array:
