@@ -98,11 +98,6 @@ class Quantiles(Common):
         """Of Hyndman and Fan."""
         return TYPES[self.program]
 
-    def of_values(self, values: Array, axis: int = -1) -> Array:
-        """The quantiles (probabilities, ...) of some values along an axis, by numpy."""
-        method: Any = METHODS[self.of_type]
-        return np.asarray(np.quantile(values, self.probabilities, axis=axis, method=method))
-
     @cached_property
     def support(self) -> Array:
         """The values of the variable as they count, top-coded; ascending, without the missing one."""
@@ -126,7 +121,11 @@ class Quantiles(Common):
         return np.concatenate([np.stack(found, axis=1).ravel(), *records])
 
     def _of_cell(self, values: Array) -> Array:
-        return self.of_values(values) if len(values) else np.full(len(self.probabilities), np.nan)
+        """The quantiles (probabilities,) of some values by numpy; NaN of none."""
+        if not len(values):
+            return np.full(len(self.probabilities), np.nan)
+        method: Any = METHODS[self.of_type]
+        return np.asarray(np.quantile(values, self.probabilities, method=method))
 
     def publish(self, values: Array) -> tuple[Array, Array]:
         """What a reader knows of exact numbers (k,): low, high. Without ends: withheld, or not defined."""
