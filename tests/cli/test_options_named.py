@@ -24,6 +24,7 @@ PRINTED_BY = {  # the commands that can print a module's messages
     "api/studies.py": ("assess",),
     "assess/backends.py": ("assess",),
     "assess/certain_people.py": ("prove",),
+    "assess/look/data_changed.py": ("assess", "check"),
     "assess/look/unlike_data.py": ("assess", "check"),
     "cli/assess.py": ("assess",),
     "cli/init.py": ("init",),
