@@ -157,54 +157,33 @@ def _shows_none(output: Summary, cell: Cell, support: Array) -> bool:
 
 
 def _of_one_person(output: Summary, cells: Sequence[Cell], data: Microdata) -> Found:
-    who, value = np.concatenate([cell.rows for cell in cells]), output.cells.value
-    return Found.of(
-        "same answer",
-        True,
-        output.name,
-        len(cells),
-        who,
-        f"What {value} of {people(data.people(who))} comes to is told for certain: "
-        f"{plural(len(cells), 'cell')} with the records of one person.",
-        named([f"{cell.label}: {plural(len(cell.values), 'record')}" for cell in cells]),
-        _ADVICE,
-        value,
-    )
+    value, many = output.cells.value, plural(len(cells), "cell")
+    how = f"comes to is told for certain: {many} with the records of one person."
+    return _told_of(output.name, value, cells, data, f"What {value}", how)
 
 
 def at_the_top(output: str, value: str, top: float, cells: Sequence[Cell], data: Microdata) -> Found:
     """The finding of cells in which everybody has the top code: which value is not told, that it is no less is."""
-    cells = sorted(cells, key=lambda cell: -len(cell.values))
-    who = np.concatenate([cell.rows for cell in cells])
-    return Found.of(
-        "same answer",
-        True,
-        output,
-        len(cells),
-        who,
-        f"{value} of {people(data.people(who))} is told for certain to be {format_value(top)} or more, the top code: "
-        f"{plural(len(cells), 'cell')} in which everybody has it.",
-        named([f"{cell.label}: {people(data.people(cell.rows))}" for cell in cells]),
-        _ADVICE,
-        value,
-    )
+    cells, many = sorted(cells, key=lambda cell: -len(cell.values)), plural(len(cells), "cell")
+    how = f"is told for certain to be {format_value(top)} or more, the top code: {many} in which everybody has it."
+    return _told_of(output, value, cells, data, value, how, of_people=True)
 
 
 def known_by_one(output: str, value: str, cells: Sequence[Cell], data: Microdata) -> Found:
     """The finding of cells that are shown to have one value, and not which: who has it knows that of the others."""
+    how = "is told for certain to who knows that of one of them: the printed numbers show that all have the same in "
+    return _told_of(output, value, cells, data, value, f"{how}{plural(len(cells), 'cell')}.")
+
+
+def _told_of(
+    output: str, value: str, cells: Sequence[Cell], data: Microdata, what: str, how: str, of_people: bool = False
+) -> Found:
+    """The finding of what is certain of all people in some cells, whose sizes are told in records, or `of_people`."""
     who = np.concatenate([cell.rows for cell in cells])
-    return Found.of(
-        "same answer",
-        True,
-        output,
-        len(cells),
-        who,
-        f"{value} of {people(data.people(who))} is told for certain to who knows that of one of them: the printed "
-        f"numbers show that all have the same in {plural(len(cells), 'cell')}.",
-        named([f"{cell.label}: {plural(len(cell.values), 'record')}" for cell in cells]),
-        _ADVICE,
-        value,
-    )
+    sizes = [people(data.people(each.rows)) if of_people else plural(len(each.values), "record") for each in cells]
+    places = named([f"{cell.label}: {size}" for cell, size in zip(cells, sizes, strict=True)])
+    said = f"{what} of {people(data.people(who))} {how}"
+    return Found.of("same answer", True, output, len(cells), who, said, places, _ADVICE, value)
 
 
 def extremes(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:

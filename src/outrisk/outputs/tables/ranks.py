@@ -43,7 +43,8 @@ class Cut:
 def cut_at(published: Array, half: float, support: Array, probability: float, of_type: int = LINEAR) -> Cut:
     """The cut for one quantile published as (cells,), to within half a last digit."""
     half *= 1 + 1e-9
-    pairs = [_pairs(value, half, support, fractions(probability, of_type, _MOST_RECORDS)) for value in published]
+    fraction = fractions(probability, of_type, _MOST_RECORDS)
+    pairs = [_pairs(value, half, support, fraction) for value in published]
     most = max(len(pair) for pair in pairs)
     table = np.array([pair + [(-np.inf, np.inf, np.nan)] * (most - len(pair)) for pair in pairs])
     straddled = np.array([bool(support[0] < v - half and not (np.abs(support - v) <= half).any()) for v in published])
