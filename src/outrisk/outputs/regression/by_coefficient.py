@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,24 @@ class ByCoefficient(Common):
         def coefficients(self) -> list[str]: ...  # noqa: D102
         @property
         def kept(self) -> NDArray[np.bool_]: ...  # noqa: D102
+        @property
+        def keep(self) -> tuple[str, ...]: ...  # noqa: D102
+        @property
+        def where(self) -> str: ...  # noqa: D102
+
+    def in_words(self, first: Sequence[str], references: Mapping[str, str], then: Sequence[str] = ()) -> str:
+        """The model in words, '' for what it does not have: the reference levels of categories between what comes
+        `first` and `then`, and last which records and terms.
+        """
+        reference = ", ".join(f"{name} = {level}" for name, level in references.items() if level)
+        parts = [
+            *first,
+            f"reference {reference}" if reference else "",
+            *then,
+            f"where {self.where}" if self.where else "",
+            f"printed are {', '.join(self.keep)}" if self.keep else "",
+        ]
+        return "; ".join(part for part in parts if part)
 
     @cached_property
     def printed(self) -> NDArray[np.bool_]:

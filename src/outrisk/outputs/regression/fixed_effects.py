@@ -205,17 +205,15 @@ class FixedEffects(ByCoefficient):
     @property
     def notes(self) -> str:
         """The model in words."""
-        reference = ", ".join(f"{name} = {level}" for name, level in self.design.categories.items() if level)
-        parts = [
+        first = [
             f"{self.kind}: {self.formula}",
             f"fixed effects of {' and '.join(self.absorb)}, counted as {self.program} does",
             "groups of one record left out" if self.drops else "",
-            f"reference {reference}" if reference else "",
-            self.covariance_meant.notes,
-            f"where {self.where}" if self.where else "",
-            f"printed are {', '.join(self.keep)}" if self.keep else "",
         ]
-        return "; ".join(part for part in parts if part)
+        then = [
+            self.covariance_meant.notes,
+        ]
+        return self.in_words(first, self.design.categories, then)
 
     def counts(self, low: Array, high: Array) -> Iterable[RecordCounts]:
         """The number of records; where singletons are dropped, that is of those left, and no more is said."""

@@ -259,19 +259,17 @@ class Instrumental(ByCoefficient):
     @property
     def notes(self) -> str:
         """The model in words."""
-        reference = ", ".join(f"{name} = {level}" for name, level in self.references.items() if level)
         how = f"{self.program}{', small' if self.small else ''}"
-        parts = [
+        first = [
             f"{self.kind}: {self.formula}",
             f"two-stage least squares: {', '.join(self.release.endogenous)} by the instruments {self.instruments}",
             f"as {how} has it, {'n and the normal' if self.by_n else 'n - K and the t'} distribution",
-            f"reference {reference}" if reference else "",
+        ]
+        then = [
             f"weighted by {self.weight}" if self.weight else "",
             replace(self.covariance_meant, distribution="").notes,
-            f"where {self.where}" if self.where else "",
-            f"printed are {', '.join(self.keep)}" if self.keep else "",
         ]
-        return "; ".join(part for part in parts if part)
+        return self.in_words(first, self.references, then)
 
     def counts(self, low: Array, high: Array) -> Iterable[RecordCounts]:
         """The number of records; with weights, records of weight 0 are none of them."""

@@ -181,15 +181,11 @@ class Mixed(ByCoefficient):
     @property
     def notes(self) -> str:
         """The model in words."""
-        reference = ", ".join(f"{name} = {level}" for name, level in self.references.items() if level)
-        parts = [
+        first = [
             f"{self.kind}: {self.formula}",
             f"random intercept of {self.groups}, by {self.fitted_by.upper()} as {self.program} has it",
-            f"reference {reference}" if reference else "",
-            f"where {self.where}" if self.where else "",
-            f"printed are {', '.join(self.keep)}" if self.keep else "",
         ]
-        return "; ".join(part for part in parts if part)
+        return self.in_words(first, self.references)
 
     def counts(self, low: Array, high: Array) -> Iterable[RecordCounts]:
         """The number of records, where it is printed."""

@@ -142,17 +142,13 @@ class QuantileRegression(ByCoefficient):
     @property
     def notes(self) -> str:
         """The model in words."""
-        reference = ", ".join(f"{name} = {level}" for name, level in self.references.items() if level)
         inference = set(INFERENCE) & set(self.release.parts)
         errors = f"standard errors {self.errors_meant} of {self.program} ({self.bandwidth})" if inference else ""
-        parts = [
+        first = [
             f"{self.kind}: {self.formula}, quantile {self.tau:g}",
             errors,
-            f"reference {reference}" if reference else "",
-            f"where {self.where}" if self.where else "",
-            f"printed are {', '.join(self.keep)}" if self.keep else "",
         ]
-        return "; ".join(part for part in parts if part)
+        return self.in_words(first, self.references)
 
     def counts(self, low: Array, high: Array) -> Iterable[RecordCounts]:
         """The number of records, where it is printed."""

@@ -281,19 +281,17 @@ class Regression(ByCoefficient):
     def notes(self) -> str:
         """The model in words."""
         response, design = self._sides
-        reference = ", ".join(f"{name} = {level}" for name, level in design.categories.items() if level)
-        parts = [
+        first = [
             f"{self.kind}: {self.formula}",
             response.notes,
-            f"reference {reference}" if reference else "",
+        ]
+        then = [
             f"offset {self.offset}" if self.offset else "",
             f"weighted by {self.weight}" if self.weight else "",
             self.covariance_meant.notes,
             "coefficients as exp(b)" if self.release.exponentiate else "",
-            f"where {self.where}" if self.where else "",
-            f"printed are {', '.join(self.keep)}" if self.keep else "",
         ]
-        return "; ".join(part for part in parts if part)
+        return self.in_words(first, design.categories, then)
 
     def refit(self, data: Microdata, start: Array | None = None) -> Array:
         """Published numbers (k,) by statsmodels on the decoded records; NaN where one is undefined.
