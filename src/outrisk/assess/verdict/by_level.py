@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from functools import partial
+from itertools import groupby, islice
 
 import numpy as np
 
 from outrisk.assess.folds import SWAPPED
-from outrisk.assess.run import RunResult
+from outrisk.assess.run import Job, RunResult
 from outrisk.assess.verdict.looked_at import LookedAt
 from outrisk.records.schema import Contrast
 from outrisk.risk.by_person.crossed import (
@@ -22,6 +23,7 @@ from outrisk.risk.by_person.crossed import (
     simultaneous,
 )
 from outrisk.risk.by_person.record_scores import ESTIMATES, Floats
+from outrisk.side_by_side.halved import halved
 
 PERMUTATIONS = 999
 
@@ -115,13 +117,19 @@ def risk_by_level(
 
     Simultaneous limits are made there alone: one family of the measures judged, one of each other measure.
     """
-    found: list[LevelRisk] = []
-    for level, part in groupby(results, key=lambda result: result.job.fold.level):
-        runs = list(part)
-        pairings = pairings_of(runs)
-        if pairings:
-            found.append(_at(level, pairings, sets, runs[0], judged, seed if not found else None))
-    return found
+    levels = [(level, list(part)) for level, part in groupby(results, key=lambda result: result.job.fold.level)]
+    paired = [(level, pairings, runs[0]) for level, runs in levels if (pairings := pairings_of(runs))]
+    leading = paired[0][0] if paired else None
+    asked = [
+        partial(_contrasted, pair, sets, result.job, PERMUTATIONS if level == leading else 0, number)
+        for level, pairings, result in paired
+        for pair, number in zip(pairings, seed.generate_state(len(pairings)), strict=True)
+    ]
+    done = iter(halved(asked[::-1])[::-1])  # first those of the largest folds
+    return [
+        _of_level(level, pairings, list(islice(done, len(pairings))), sets, result, judged, limited=level == leading)
+        for level, pairings, result in paired
+    ]
 
 
 def pairings_of(results: Sequence[RunResult]) -> tuple[Pairing, ...]:
@@ -141,24 +149,23 @@ def pairings_of(results: Sequence[RunResult]) -> tuple[Pairing, ...]:
     return tuple(found)
 
 
-def _at(
+def _contrasted(pair: Pairing, sets: Sequence[LookedAt], job: Job, permutations: int, seed: int) -> Contrasts:
+    n_mean = sum(not each.about for each in sets)
+    return contrasts(pair, [each.keys for each in sets], job.target, job.tau, n_mean, permutations, int(seed))
+
+
+def _of_level(
     level: int,
     pairings: tuple[Pairing, ...],
+    parts: Sequence[Contrasts],
     sets: Sequence[LookedAt],
     result: RunResult,
     judged: Sequence[str],
-    seed: np.random.SeedSequence | None,
+    limited: bool,
 ) -> LevelRisk:
-    job = result.job
-    n_mean = sum(not each.about for each in sets)
-    seeds = [0] * len(pairings) if seed is None else [int(each) for each in seed.generate_state(len(pairings))]
-    parts = [
-        contrasts(pair, [each.keys for each in sets], job.target, job.tau, n_mean, PERMUTATIONS if seed else 0, number)
-        for pair, number in zip(pairings, seeds, strict=True)
-    ]
     found = joined(parts) if len(parts) > 1 else parts[0]
     judged = (*judged, *(name for name in found.measures if name in ESTIMATES))
-    families = [judged, *((name,) for name in found.measures if name not in judged)] if seed else []
+    families = [judged, *((name,) for name in found.measures if name not in judged)] if limited else []
     limits = {family: simultaneous(found, family) for family in families}
-    fold, n_keys = job.fold, len(job.keys)
+    fold, n_keys = result.job.fold, len(result.job.keys)
     return LevelRisk(level, pairings, tuple(sets), n_keys, found, judged, limits, fold.not_crossed, fold.divided_anew)

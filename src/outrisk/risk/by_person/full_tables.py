@@ -62,8 +62,10 @@ class FullTables:
         share = np.divide(counts, totals, out=np.zeros(counts.shape), where=met)
         by_target = _summed(counts, of_target)[..., of_target]
         existence = np.where(met, by_target / counts.sum(axis=-1, keepdims=True), 0.0)
-        scores = np.stack([share - existence, existence, share, met & (share >= self._tau)], axis=-1)
-        return np.asarray((scores[:, 0] - scores[:, 1]) / 2, dtype=np.float32)[:, at]
+        found = np.empty((len(counts), len(at), _SCORES), dtype=np.float32)
+        for place, score in enumerate((share - existence, existence, share, 1.0 * (met & (share >= self._tau)))):
+            found[..., place] = ((score[:, 0] - score[:, 1]) / 2)[:, at]
+        return found
 
     def _least(self, table: Singles, release: Singles) -> Floats:
         weight = self._sides[0].sum(axis=0)
