@@ -431,7 +431,12 @@ class Pool:
         totals, half = seen.totals(weights), self.problem.tolerance[which]
         says = part.map.says(self.problem.low[which], self.problem.high[which])
         K = part.model.n_score if says is not None else 0  # correlations have columns of their own as score
-        information = seen.information(weights * seen.weight) if part.model.n_score else np.zeros((0, 0))
+        if not part.model.n_score:
+            information = np.zeros((0, 0))
+        elif part.model.information:
+            information = seen.information_in(totals)
+        else:
+            information = seen.information(weights * seen.weight)
         found = []
         if says is not None and K:
             inverse = invert(information)

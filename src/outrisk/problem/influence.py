@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit, gammaln, log_expit, log_ndtr, logsumexp
 
+from outrisk.problem.algebra import symmetric
 from outrisk.problem.blocks import Array, Clock, Mask, Model, Tally, Weight, level_in
 
 Records = NDArray[np.uint16]  # codes (n, variables)
@@ -120,7 +121,8 @@ class ModelRecords:
     def _products(self, curvature: Array, times: Array) -> Array:
         """Sums (K, K) of x x' times a curvature (n, E, E), each record taken so many times (n,)."""
         rows, e = self.rows, self._equations
-        found = np.block([[rows.T @ (rows * (curvature[:, i, j] * times)[:, None]) for j in e] for i in e])
+        lower = {(i, j): rows.T @ (rows * (curvature[:, i, j] * times)[:, None]) for i in e for j in e if i >= j}
+        found = np.block([[lower[i, j] if i >= j else lower[j, i].T for j in e] for i in e])
         if not len(self.model.shape):
             return found
         times = times[:, None]
@@ -152,6 +154,11 @@ class ModelRecords:
     def scores(self) -> Array:
         """The score (n, K) of each record, times its weight, one equation after the other."""
         return np.hstack(self._scores) * self.weight[:, None]
+
+    def information_in(self, totals: Array) -> Array:
+        """The information (K, K) that stands in these totals (m,), of a model with `information`."""
+        at = self.model.n_leaving + self.model.n_score
+        return symmetric(totals[at : at + self.model.n_information], self.model.n_score)
 
     def summed(self, times: Array) -> tuple[Array, Array]:
         """Totals (m,) of the records, each taken so many times (n,), and the information that is not among these as
@@ -244,9 +251,13 @@ class ModelRecords:
             if len(self.model.shape):
                 found[here] += _squared_beside(along[0], vectors[:, self._place(1)].T, curvature[here]) @ add
                 continue
+            squares = np.zeros_like(along[0])
             for i, one in enumerate(along):
-                for j, other in enumerate(along):
-                    found[here] += (curvature[here, i, j, None] * one * other) @ add
+                beside = curvature[here, i, i, None] * one
+                for j in range(i):
+                    beside += 2.0 * curvature[here, i, j, None] * along[j]
+                squares += beside * one
+            found[here] += squares @ add
 
 
 @dataclass(frozen=True, eq=False)
