@@ -7,7 +7,7 @@ A reader is a module with `recognises(source)` and `read(source, model)`, and a 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -52,7 +52,7 @@ from outrisk.readers.proportions_table import entries_of_proportions
 from outrisk.readers.rates_table import entries_of_rates
 from outrisk.readers.rows_of_shape import is_of_shape
 from outrisk.readers.shape_table import entries_of_shape
-from outrisk.readers.source import Source, one_sheet, read_source_of_values
+from outrisk.readers.source import Source, one_sheet, one_table, read_source_of_values
 from outrisk.readers.stata_choice import DescribedEntry
 from outrisk.readers.stata_entries import entries_of_log, is_log
 from outrisk.readers.stata_list import listed
@@ -158,17 +158,41 @@ def source_of(values: str, folder: Path, place: str, percent: bool = False) -> t
     """
     if "\n" in values:
         return Source(f"{place} the pasted text", text_of_log(values)), None
-    name, _, model = values.rpartition("#")
-    if name and model.isdigit() and not (folder / values).is_file():
-        source = _without_markup(read_source_of_values(folder / name))
-        return (one_sheet(source, int(model), place, percent), None) if source.sheets else (source, int(model))
-    source = _without_markup(read_source_of_values(folder / values))
-    return one_sheet(source, None, place, percent) if source.sheets else with_head(folder / values, source), None
+    name, which = parted(values, folder)
+    source = _without_markup(read_source_of_values(folder / name))
+    if source.document:
+        table, model = _table_and_model(which, place)
+        return one_table(source, table, place), model
+    if len(which) > 1 or (which and not which[0].isdecimal()):
+        raise OutputError(f"{place}: {name} has no table '{'#'.join(which)}'; say its number, as in '{name}#1'")
+    number = int(which[0]) if which else None
+    if source.sheets:
+        return one_sheet(source, number, place, percent), None
+    return (source, number) if which else (with_head(folder / name, source), None)
+
+
+def parted(values: str, folder: Path) -> tuple[str, list[str]]:
+    """The file of `FILE#TABLE#MODEL` or `FILE#NUMBER`, and what stands behind it; all of it where no such file is
+    there.
+    """
+    name, which = values, list[str]()
+    while not (folder / name).is_file() and "#" in name:
+        name, _, last = name.rpartition("#")
+        which.insert(0, last.strip())
+    return (name, which) if (folder / name).is_file() or all(each.isdecimal() for each in which) else (values, [])
+
+
+def _table_and_model(which: Sequence[str], place: str) -> tuple[str, int | None]:
+    """Which table of a document, and which model of it."""
+    if len(which) > 2 or (len(which) == 2 and not which[1].isdecimal()):
+        raise OutputError(f"{place}: '#{'#'.join(which)}' is no table and model, as in '#2#1' or '#Table 2#1'")
+    return which[0] if which else "", int(which[1]) if len(which) == 2 else None
 
 
 def _without_markup(source: Source) -> Source:
     """A log of Stata as plain text, with decimal points."""
-    return source if source.sheets else replace(source, text=text_of_log(source.text))
+    plain = source.sheets or source.document
+    return source if plain else replace(source, text=text_of_log(source.text))
 
 
 def with_head(path: Path, source: Source) -> Source:
@@ -189,8 +213,7 @@ def files_of(values: object, folder: Path) -> list[Path]:
     """The file that the values of an entry are in, and a head beside it; none where they are in no file."""
     if not isinstance(values, str) or "\n" in values:
         return []
-    name, _, model = values.rpartition("#")
-    path = folder / (name if name and model.isdigit() and not (folder / values).is_file() else values)
+    path = folder / parted(values, folder)[0]
     return [each for each in (path, _head_of(path)) if each is not None and each.is_file()]
 
 
