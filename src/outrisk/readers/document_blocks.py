@@ -66,7 +66,9 @@ def tables_of(blocks: Sequence[Block]) -> list[PrintedTable]:
         assert isinstance(table, Laid)
         grid, title = _without_title(rows_of_lines(table.grid))
         caption = " ".join((table.caption or name or title).split())
-        found.append(PrintedTable(caption, grid, (*table.notes, *_notes(gap, name)), table.fault, table.passed))
+        found.append(
+            PrintedTable(caption, grid, (*table.notes, *_notes(gap, name)), table.fault, table.passed, len(found) + 1)
+        )
     return found
 
 

@@ -79,7 +79,12 @@ def read(source: Source, model: int | None = None) -> Coefficients:
             "and the like, exp(Beta); rename its header if it is one of these"
         )
     if model is None and len(models) > 1:
-        say = "say which one behind the file's name, as in 'table.csv#1'"
+        named = (
+            "the file's name, as in 'table.csv#1'"
+            if source.chosen is None
+            else f"the table, as in '{source.first_model}'"
+        )
+        say = f"say which one behind {named}"
         if source.name.endswith(("xlsx", "xlsm")):
             say = "save them as a CSV and say which one, as in 'table.csv#1'"
         raise OutputError(f"{source.name}: it has {len(models)} models; {say}")

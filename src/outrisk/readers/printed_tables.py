@@ -26,7 +26,7 @@ _LISTED = 20
 @dataclass(frozen=True)
 class PrintedTable:
     """A table of a document. caption: what stands above it; notes: lines below it; fault: why it is not read, '' if
-    nothing speaks against it; passed: what of it is passed over, in words.
+    nothing speaks against it; passed: what of it is passed over, in words; number: which table of its document it is, from 1.
     """
 
     caption: str
@@ -34,6 +34,7 @@ class PrintedTable:
     notes: tuple[str, ...] = ()
     fault: str = ""
     passed: tuple[str, ...] = ()
+    number: int = 1
 
     @property
     def numbered(self) -> bool:
@@ -185,25 +186,27 @@ def chosen(tables: Sequence[PrintedTable], which: str, place: str, name: str) ->
     say = f"say which one behind the file's name, as in '{short}#1'"
     if which.isdecimal():
         if not 1 <= int(which) <= len(tables):
-            raise DataError(f"{place}: {name} has no table {which}; its tables are {listed(tables)}")
+            raise DataError(f"{place}: {name} has no table {which}; its tables are {list_of_tables(tables)}")
         found = [tables[int(which) - 1]]
     elif which:
         found = [table for table in tables if _begins(table.caption, which)]
     else:
         found = list(tables)
     if not found:
-        raise DataError(f"{place}: {name} has no table '{which}'; its tables are {listed(tables)}")
+        raise DataError(f"{place}: {name} has no table '{which}'; its tables are {list_of_tables(tables)}")
     if len(found) > 1:
         of = f"{len(found)} tables of which '{which}' may be the caption" if which else f"{len(found)} tables"
-        raise DataError(f"{place}: {name} has {of}; {say}: {listed(tables)}")
+        raise DataError(f"{place}: {name} has {of}; {say}: {list_of_tables(tables)}")
     if found[0].fault:
         raise DataError(f"{place}: the table {_called(found[0])}of {name} {found[0].fault}")
     return found[0]
 
 
-def listed(tables: Sequence[PrintedTable]) -> str:
+def list_of_tables(tables: Sequence[PrintedTable]) -> str:
     """Tables by number and caption, in one line."""
-    names = [f"{at} '{table.caption[:60]}'" if table.caption else _by_head(at, table) for at, table in enumerate(tables, 1)]
+    names = [
+        f"{at} '{table.caption[:60]}'" if table.caption else _by_head(at, table) for at, table in enumerate(tables, 1)
+    ]
     return ", ".join([*names[:_LISTED], *(["..."] if len(names) > _LISTED else [])])
 
 

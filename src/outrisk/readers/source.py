@@ -5,14 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from outrisk.errors import DataError
 from outrisk.readers.decimal_signs import Signs, decimal_comma
+from outrisk.readers.latex_tables import is_latex, read_latex
 from outrisk.readers.printed_tables import PrintedTable, chosen, in_a_line
 from outrisk.readers.remarks import remark
+from outrisk.readers.rich_text import read_rich_text
 from outrisk.readers.web_tables import read_page
 from outrisk.readers.word_document import read_word
 from outrisk.readers.workbook import Sheet, first_sheet, others_than, read_workbook, text_of
@@ -86,6 +89,12 @@ class Source:
         return [_even(table.grid) for table in self.pages]
 
     @property
+    def first_model(self) -> str:
+        """How a study names the first of several models in it."""
+        short = self.name.rpartition("/")[2]
+        return f"{short}#1" if self.chosen is None else f"{short}#{self.chosen.number}#1"
+
+    @property
     def by_commas(self) -> bool:
         """Whether commas, or the bars of Markdown, stand between its cells."""
         return bool(self.sheets) or self._cells[1] in (",", "|")
@@ -119,9 +128,11 @@ def read_source_of_values(path: Path) -> Source:
             text = raw.decode("utf-8-sig")
         except UnicodeDecodeError:
             text = raw.decode("cp1252", errors="replace")
+    if raw.startswith(b"{\\rtf"):
+        text = raw.decode("latin-1")
     if "\0" in text:
-        raise DataError(f"{path}: not a text; give released numbers as CSV, text, HTML or xlsx")
-    return Source(str(path), text)
+        raise DataError(f"{path}: not a text; give released numbers as CSV, text, HTML, docx or xlsx")
+    return text_source(str(path), text)
 
 
 def one_sheet(source: Source, number: int | None, place: str, percent: bool = False) -> Source:
@@ -148,9 +159,23 @@ def one_table(source: Source, which: str, place: str) -> Source:
     table = chosen(source.printed, which, place, source.name)
     if told := [*table.passed, *(each for each in source.passed if each not in table.passed)]:
         remark(place, f"{source.name}: passed over, or read as accepted: {', '.join(told)}")
+    return one_of(source, table)
+
+
+def one_of(source: Source, table: PrintedTable) -> Source:
+    """A table of a document as delimited text."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(table.grid)
-    return Source(source.name, text.getvalue(), chosen=table)
+    return Source(source.name, text.getvalue(), chosen=replace(table, grid=_even(table.grid)))
+
+
+def text_source(name: str, text: str, plain: Callable[[str], str] = str) -> Source:
+    """What a text is read as: RTF, LaTeX, or as it is, `plain`."""
+    if text.lstrip().startswith("{\\rtf"):
+        return Source(name, "", printed=tuple(read_rich_text(text)), document="RTF")
+    if is_latex(text):
+        return Source(name, "", printed=tuple(read_latex(text)), document="LaTeX")
+    return Source(name, plain(text))
 
 
 def _delimited(text: str) -> tuple[Grid, str]:

@@ -33,6 +33,7 @@ from outrisk.outputs.tables.table_one import TableOneEntry
 from outrisk.readers import (
     esttab,
     gtsummary,
+    journal_table,
     linearmodels_output,
     mixed_output,
     modelsummary,
@@ -47,12 +48,13 @@ from outrisk.readers.cross_table import entries_of_cross_table
 from outrisk.readers.entry_of_regression import entry_of_coefficients
 from outrisk.readers.margins_table import entries_of_margins
 from outrisk.readers.printed_table_one import entries_of_table_one
+from outrisk.readers.printed_tables import list_of_tables
 from outrisk.readers.printed_test import entries_of_test
 from outrisk.readers.proportions_table import entries_of_proportions
 from outrisk.readers.rates_table import entries_of_rates
 from outrisk.readers.rows_of_shape import is_of_shape
 from outrisk.readers.shape_table import entries_of_shape
-from outrisk.readers.source import Source, one_sheet, one_table, read_source_of_values
+from outrisk.readers.source import Source, one_of, one_sheet, one_table, read_source_of_values, text_source
 from outrisk.readers.stata_choice import DescribedEntry
 from outrisk.readers.stata_entries import entries_of_log, is_log
 from outrisk.readers.stata_list import listed
@@ -108,6 +110,7 @@ READERS: list[tuple[str, Reader]] = [  # the first that recognises a source read
     ("Stata esttab", esttab),
     ("R", r_output),
     ("SPSS", spss_output),
+    ("tables of models in documents", journal_table),
 ]
 
 
@@ -147,7 +150,7 @@ def _resolved(entry: Entry, codebook: Codebook, position: int, folder: Path, pla
             return [_of_mapping(entry, cells, codebook, place)]
         return [entry]
     if isinstance(entry, FormulaEntry):
-        source = regression_in(source, entry, codebook, place, model)
+        source = _of_models(regression_in(source, entry, codebook, place, model), model, place)
         return [entry_of_coefficients(read_coefficients(source, model, place), entry, codebook, place)]
     return entries_of_table(source, entry, codebook, place, model)
 
@@ -157,9 +160,12 @@ def source_of(values: str, folder: Path, place: str, percent: bool = False) -> t
     sheet as they are shown, rather than as shares.
     """
     if "\n" in values:
-        return Source(f"{place} the pasted text", text_of_log(values)), None
+        pasted = text_source(f"{place} the pasted text", values, text_of_log)
+        return (one_table(pasted, "", place) if pasted.document else pasted), None
     name, which = parted(values, folder)
     source = _without_markup(read_source_of_values(folder / name))
+    if source.pages and (len(which) > 1 or (which and not which[0].isdecimal())):
+        source = replace(source, printed=tuple(source.pages), document="HTML")
     if source.document:
         table, model = _table_and_model(which, place)
         return one_table(source, table, place), model
@@ -215,6 +221,25 @@ def files_of(values: object, folder: Path) -> list[Path]:
         return []
     path = folder / parted(values, folder)[0]
     return [each for each in (path, _head_of(path)) if each is not None and each.is_file()]
+
+
+def _of_models(source: Source, number: int | None, place: str) -> Source:
+    """The only table of a web page that has models; the page itself where statsmodels wrote it, or none has any.
+    OutputError where several have: whose number is meant is not told.
+    """
+    if len(source.pages) < 2 or statsmodels_summary.recognises(source):
+        return source
+    known = [
+        table
+        for table in (one_of(source, table) for table in source.pages if not table.fault)
+        if table.delimited and any(reader.recognises(table) for _, reader in READERS)
+    ]
+    if len(known) > 1:
+        raise OutputError(
+            f"{place}: it has {len(known)} tables of models, say which table, and which model of it, as in "
+            f"'{known[0].first_model}': {list_of_tables(source.pages)}"
+        )
+    return known[0] if known else source
 
 
 def read_coefficients(source: Source, model: int | None, place: str) -> Coefficients:

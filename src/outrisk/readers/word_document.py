@@ -170,7 +170,16 @@ def read_word(path: Path) -> tuple[list[PrintedTable], tuple[str, ...]]:
 def _flat(parent: Element) -> Iterator[Element]:
     """The elements of a body, a table, a row or a cell, also those in content controls and the like."""
     for element in parent.elements:
-        if element.name in ("sdt", "sdtContent", "customXml", "smartTag", "ins", "moveTo", "AlternateContent", "Choice"):
+        if element.name in (
+            "sdt",
+            "sdtContent",
+            "customXml",
+            "smartTag",
+            "ins",
+            "moveTo",
+            "AlternateContent",
+            "Choice",
+        ):
             yield from _flat(element)
         elif element.name not in ("del", "moveFrom", "Fallback"):
             yield element
