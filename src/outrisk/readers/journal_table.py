@@ -256,6 +256,11 @@ class _Rows:
     def _below(self, cell: str) -> None:
         if not cell:
             return
+        if self.single and _BRACKETED.fullmatch(cell):
+            raise OutputError(
+                f"{self.place}: {cell[:40]!r} stands below numbers of the model, as where models stand below each other; "
+                "give each a table of its own"
+            )
         if not self.rows or "coefficients" not in self.rows[-1][1]:
             if _REFERENCE.fullmatch(cell):
                 return
