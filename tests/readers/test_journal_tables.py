@@ -52,7 +52,9 @@ def test_what_programs_write_is_met_by_a_refit(entry, values, n):
     assert beside.matched.all() and len(released.labels) == n
 
 
-@pytest.mark.parametrize("file", ["summary_col.html#1", "summary_col.tex#1#1", "stargazer_python.html#1", "stargazer_python.tex#1#1"])
+@pytest.mark.parametrize(
+    "file", ["summary_col.html#1", "summary_col.tex#1#1", "stargazer_python.html#1", "stargazer_python.tex#1#1"]
+)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_changed_number_shows(tmp_path, file, seed):
     """Whichever number of the model is changed by a unit of its last digit, one number does not match."""
@@ -117,9 +119,16 @@ def test_columns_of_odds_ratios_and_p(tmp_path):
 def stacked(statistic="bse", model="Model 1"):
     fit = fitted()
     rows = [["", model]]
-    names = {"Constant": "Intercept", "age": "age", **{f"religion{level}": f"C(religion)[T.{level}]" for level in LEVELS[1:]}}
+    names = {
+        "Constant": "Intercept",
+        "age": "age",
+        **{f"religion{level}": f"C(religion)[T.{level}]" for level in LEVELS[1:]},
+    }
     for shown, name in names.items():
-        rows += [[shown, f"{fit.params[name]:.3f}***".replace("-", "\N{MINUS SIGN}")], ["", f"({getattr(fit, statistic)[name]:.3f})"]]
+        rows += [
+            [shown, f"{fit.params[name]:.3f}***".replace("-", "\N{MINUS SIGN}")],
+            ["", f"({getattr(fit, statistic)[name]:.3f})"],
+        ]
     return [*rows, ["Observations", "6,366"], ["Log likelihood", f"{fit.llf:.3f}"]]
 
 
@@ -155,9 +164,18 @@ REFUSED = {
         "may be standard errors or statistic",
     ),
     "ratios below 0": (["Table 1. Odds ratios", table(*stacked()), NOTE], "it speaks of ratios, and not all"),
-    "another scale": (["Table 1. Standardized coefficients", table(*stacked()), NOTE], "estimates are of another scale"),
-    "of hazards": (["Table 1. Hazard ratios (95% CI)", table(*odds())], "the table is of a cox, the output says kind: logit"),
-    "open scale": (["Table 1. Estimates (95% CI)", table(*odds())], "whether its estimates are exp\\(b\\) it does not say"),
+    "another scale": (
+        ["Table 1. Standardized coefficients", table(*stacked()), NOTE],
+        "estimates are of another scale",
+    ),
+    "of hazards": (
+        ["Table 1. Hazard ratios (95% CI)", table(*odds())],
+        "the table is of a cox, the output says kind: logit",
+    ),
+    "open scale": (
+        ["Table 1. Estimates (95% CI)", table(*odds())],
+        "whether its estimates are exp\\(b\\) it does not say",
+    ),
     "stars alone": (
         ["Table 1. Logit", table(*[*stacked()[:3], ["religion2", "***"], *stacked()[5:]]), NOTE],
         "stars without a number",
@@ -166,7 +184,10 @@ REFUSED = {
         ["Table 1. Logit", table(*[*stacked()[:3], ["religion2", "+++"], *stacked()[5:]]), NOTE],
         "no number",
     ),
-    "below each other": (["Table 1. Logit", table(*stacked(), *stacked()[1:]), NOTE], "stands below numbers of the model"),
+    "below each other": (
+        ["Table 1. Logit", table(*stacked(), *stacked()[1:]), NOTE],
+        "stands below numbers of the model",
+    ),
     "two lines of numbers": (
         ["Table 1. Logit", table(*[*stacked()[:3], ["age", "1\n200"], *stacked()[5:]]), NOTE],
         "'1 ↵ 200'",
@@ -184,7 +205,9 @@ def test_what_is_not_plain_is_refused_in_a_line(tmp_path, name):
 
 def test_of_several_models_one_is_said(tmp_path):
     rows = [[*row, row[1] if at else "Model 2"] for at, row in enumerate(stacked())]
-    path = write(tmp_path / "a.docx", "Table 1. Logit", table(*rows), NOTE, "Text.", "Table 2. Logit", table(*rows), NOTE)
+    path = write(
+        tmp_path / "a.docx", "Table 1. Logit", table(*rows), NOTE, "Text.", "Table 2. Logit", table(*rows), NOTE
+    )
     with pytest.raises(OutputError, match=r"2 models: 1 'Model 1', 2 'Model 2'; .* as in 'a.docx#2#1'"):
         given(A, f"{path}#2")
     with pytest.raises(OutputError, match="no model 3; it has 2"):
@@ -213,7 +236,9 @@ ESTTAB = r"""{\rtf1\ansi\deff0 {\fonttbl{\f0\fnil Times New Roman;}}
 
 def rich(rows):
     made = "\n".join(
-        r"{\trowd\trgaph108\trleft-108\cellx1500\cellx3000" + "".join(rf"\pard\intbl\ql {{{cell}}}\cell" for cell in row) + r"\row}"
+        r"{\trowd\trgaph108\trleft-108\cellx1500\cellx3000"
+        + "".join(rf"\pard\intbl\ql {{{cell}}}\cell" for cell in row)
+        + r"\row}"
         for row in rows
     )
     return ESTTAB.replace("{ROWS}", made)
@@ -221,7 +246,10 @@ def rich(rows):
 
 def of_esttab():
     rows = [["", "(1)"], ["", "affair"], *stacked()[1:-1]]
-    return [[one.replace("Constant", "_cons").replace("***", r"\sym{***}"), two.replace("Observations", "N")] for one, two in rows]
+    return [
+        [one.replace("Constant", "_cons").replace("***", r"\sym{***}"), two.replace("Observations", "N")]
+        for one, two in rows
+    ]
 
 
 def test_rtf_by_esttab(tmp_path):
@@ -330,8 +358,8 @@ def test_what_a_cell_of_latex_says(tmp_path, text, want):
 def test_several_rows_and_columns_of_latex(tmp_path):
     from outrisk.readers.source import one_table, read_source_of_values
 
-    text = r"""\begin{tabular}{lll} & \multicolumn{2}{c}{both} \\ \multirow{2}{*}{a} & 1 & 2 \\ & 3 & 4 \\ b & \multicolumn{2}{c}{7} \\
-    \end{tabular}"""
+    text = r"""\begin{tabular}{lll} & \multicolumn{2}{c}{both} \\ \multirow{2}{*}{a} & 1 & 2 \\ & 3 & 4 \\
+    b & \multicolumn{2}{c}{7} \\ \end{tabular}"""
     (tmp_path / "a.tex").write_text(text)
     assert one_table(read_source_of_values(tmp_path / "a.tex"), "", "here").grid == [
         ["", "both", ""],
@@ -360,12 +388,14 @@ def test_several_rows_and_columns_of_latex(tmp_path):
 def test_what_a_cell_of_a_page_says(cell, want):
     from outrisk.readers.source import Source
 
-    page = f"<style>.high {{vertical-align: super}}</style><table><tr><td>a</td><td>{cell}</td></tr><tr><td>b</td><td>2</td></tr></table>"
+    rows = f"<tr><td>a</td><td>{cell}</td></tr><tr><td>b</td><td>2</td></tr>"
+    page = f"<style>.high {{vertical-align: super}}</style><table>{rows}</table>"
     assert Source("a.html", page).tables[0] == [["a", want], ["b", "2"]]
 
 
 def test_merged_cells_of_a_page_keep_their_columns():
     from outrisk.readers.source import Source
 
-    page = "<table><tr><th rowspan=2 colspan=2>a</th><th>b</th></tr><tr><th>c</th></tr><tr><td>x</td><td>y</td><td>1</td></tr></table>"
+    page = "<table><tr><th rowspan=2 colspan=2>a</th><th>b</th></tr><tr><th>c</th></tr>"
+    page += "<tr><td>x</td><td>y</td><td>1</td></tr></table>"
     assert Source("a.html", page).tables[0] == [["a", "", "b"], ["a", "", "c"], ["x", "y", "1"]]

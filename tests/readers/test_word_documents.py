@@ -35,7 +35,9 @@ def said(path, which=""):
 @pytest.fixture
 def two(tmp_path):
     other = table(["occ", "0", "1"], *([row[0], "1", "2"] for row in people()[1:]))
-    return write(tmp_path / "a.docx", "Text.", "Table 1. Others", other, "Note: all.", "Table 2: People", table(*people()))
+    return write(
+        tmp_path / "a.docx", "Text.", "Table 1. Others", other, "Note: all.", "Table 2: People", table(*people())
+    )
 
 
 @pytest.mark.parametrize("which", ["2", "Table 2", "table 2: people", "Table  2:"])
@@ -55,7 +57,15 @@ def test_several_tables_are_listed(two):
 
 
 def test_a_number_is_not_the_beginning_of_another(tmp_path):
-    path = write(tmp_path / "a.docx", "Table 21. A", table(["a", "b"]), "Table 2.1 B", table(["c", "d"]), "Table 2. C", table(["e", "f"]))
+    path = write(
+        tmp_path / "a.docx",
+        "Table 21. A",
+        table(["a", "b"]),
+        "Table 2.1 B",
+        table(["c", "d"]),
+        "Table 2. C",
+        table(["e", "f"]),
+    )
     assert grid(path, "Table 2") == [["e", "f"]] and grid(path, "Table 2.1") == [["c", "d"]]
 
 
@@ -117,13 +127,15 @@ def test_a_number_of_several_rows_or_columns_is_of_none_of_them(tmp_path):
     merged = people()
     merged[1] = [merged[1][0], cell("431", 2)]
     path = write(tmp_path / "b.docx", table(*merged[:1], *merged[2:], merged[1]))
-    with pytest.raises(OutputError, match="one cell over 2 columns.*is not a number"):
+    with pytest.raises(OutputError, match=r"one cell over 2 columns.*is not a number"):
         study({**COUNTS, "values": str(path)}).given(codebook())
 
 
 def test_deleted_text_is_none_and_inserted_text_is(tmp_path):
     changed = (
-        "<w:p><w:del><w:r><w:delText>9</w:delText></w:r></w:del><w:r><w:t>43</w:t></w:r><w:ins>" + run("1") + "</w:ins></w:p>"
+        "<w:p><w:del><w:r><w:delText>9</w:delText></w:r></w:del><w:r><w:t>43</w:t></w:r><w:ins>"
+        + run("1")
+        + "</w:ins></w:p>"
     )
     gone = '<w:tr><w:trPr><w:del w:id="1"/></w:trPr><w:tc><w:p><w:r><w:t>x</w:t></w:r></w:p></w:tc></w:tr>'
     moved = "<w:p><w:moveFrom>" + run("88") + "</w:moveFrom><w:moveTo>" + run("77") + "</w:moveTo></w:p>"
@@ -186,7 +198,8 @@ def test_what_is_beside_the_text_is_told(tmp_path):
 
 def test_rows_that_begin_and_end_elsewhere(tmp_path):
     row = f'<w:tr><w:trPr><w:gridBefore w:val="1"/></w:trPr>{cell("1")}</w:tr>'
-    inside = f"<w:sdt><w:sdtContent><w:tr>{cell('b')}<w:sdt><w:sdtContent>{cell('2')}</w:sdtContent></w:sdt></w:tr></w:sdtContent></w:sdt>"
+    held = f"<w:sdt><w:sdtContent>{cell('2')}</w:sdtContent></w:sdt>"
+    inside = f"<w:sdt><w:sdtContent><w:tr>{cell('b')}{held}</w:tr></w:sdtContent></w:sdt>"
     assert grid(write(tmp_path / "a.docx", table(["a", "0"], row, inside))) == [["a", "0"], ["", "1"], ["b", "2"]]
 
 
@@ -248,7 +261,13 @@ def noisy(rng, text):
     """A cell of a number with what is not to be read about it."""
     at = rng.randint(0, len(text))
     extra = rng.choice(
-        ["", "<w:del><w:r><w:delText>8</w:delText></w:r></w:del>", run("8", "<w:vanish/>"), "<w:proofErr/>", "<w:r><w:tab/></w:r>" * 0]
+        [
+            "",
+            "<w:del><w:r><w:delText>8</w:delText></w:r></w:del>",
+            run("8", "<w:vanish/>"),
+            "<w:proofErr/>",
+            "<w:r><w:tab/></w:r>" * 0,
+        ]
     )
     tail = rng.choice(["", run("a", '<w:vertAlign w:val="superscript"/>'), "<w:bookmarkEnd/>"])
     tail = "" if text == "10" else tail
@@ -282,3 +301,39 @@ def test_python_docx_agrees(tmp_path):
     document.save(tmp_path / "a.docx")
     found = read_source_of_values(Path(tmp_path / "a.docx")).printed
     assert [each.caption for each in found] == ["Table 1. People"] and found[0].grid == people()
+
+
+def test_a_table_one_in_word(tmp_path):
+    """Means, counts and percentages by group, an indent for levels, N in the head, a note below."""
+    groups = frame().groupby("affair")
+    n = groups.size()
+    ages, sds = groups["age"].mean(), groups["age"].std()
+    rows = [["", *(f"affair = {group}\n(n = {n[group]:,})" for group in (0, 1))]]
+    rows += [["age, mean (SD)", *(f"{ages[group]:.1f} ({sds[group]:.1f})" for group in (0, 1))]]
+    counts = pd.crosstab(frame()["religion"], frame()["affair"])
+    rows += [["religion, n (%)", "", ""]]
+    rows += [
+        [
+            f"\N{NO-BREAK SPACE} {level}",
+            *(f"{counts.loc[level, group]:,} ({100 * counts.loc[level, group] / n[group]:.1f})" for group in (0, 1)),
+        ]
+        for level in counts.index
+    ]
+    path = write(
+        tmp_path / "a.docx",
+        "Table 1. Characteristics",
+        table(*rows),
+        "Note: SD, standard deviation.",
+        "Table 2",
+        table(["a", "b"]),
+    )
+    found = study({"kind": "table_one", "by": "affair", "values": f"{path}#Table 1"}).given(codebook())
+    assert len(found) >= 3 and all(released.recompute(data()).matched.all() for released in found.values())
+
+
+def test_a_document_is_no_file_of_records(tmp_path):
+    from outrisk.tabular import read_source
+
+    path = write(tmp_path / "a.docx", table(people()[0]))
+    with pytest.raises(DataError, match="read for released numbers"):
+        read_source(path)

@@ -64,8 +64,8 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     if model is not None and not 1 <= model <= len(models):
         raise OutputError(f"{source.name}: no model {model}; it has {len(models)}")
     at = models[(model or 1) - 1]
-    below = () if source.chosen is None else source.chosen.notes
-    notes = " ".join((*(" ".join(row) for row in grid if _is_note(row)), *below)).casefold()
+    lines = () if source.chosen is None else source.chosen.notes
+    notes = " ".join((*(" ".join(row) for row in grid if _is_note(row)), *lines)).casefold()
     second = next((part for words, part in _SECOND.items() if words in notes), "")
     other = re.search(r"standardized beta|marginal effects|elasticities", notes)
     if other:

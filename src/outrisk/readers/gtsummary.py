@@ -106,6 +106,8 @@ def _grids(source: Source) -> list[Grid]:
 def _header(grid: Grid) -> int | None:
     """The line that heads the columns, which others may span."""
     for number, row in enumerate(grid[:6]):
+        if {"b", "beta"} <= {_bare(cell) for cell in row}:
+            return None  # where Beta is the standardized one
         parts = [column for cell in row[1:] if (column := _column(cell)) is not None]
         labelled = any(column.part == "coefficients" and column.name != _OPEN for column in parts)
         named = _bare(row[0]) == "label" and any(column.name == _OPEN for column in parts)

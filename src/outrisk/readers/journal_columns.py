@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from outrisk.errors import OutputError
 from outrisk.readers import gtsummary
 from outrisk.readers.cells_of_models import plain, whole
 from outrisk.readers.coefficients import Coefficients
@@ -23,6 +22,8 @@ _HEADS = (  # of a column, in small letters -> what gtsummary calls it, the firs
     (r"estimates?|coef\.?|coeff\.?|coefficients?|b|unstandardi[sz]ed b", "estimate"),
     (r"s\.?e\.?|std\.? ?err(?:or)?s?\.?|standard errors?", "SE"),
     (r"c\.?i\.?|confidence intervals?", "ci"),
+    (r"(?:\d\d ?% )?(?:c\.?i\.? )?(?:lower|ll|lcl)(?: (?:limit|bound|ci|95 ?%))?", "lower"),
+    (r"(?:\d\d ?% )?(?:c\.?i\.? )?(?:upper|ul|ucl)(?: (?:limit|bound|ci|95 ?%))?", "upper"),
     (r"p|sig\.?|p[ -]?values?|pr ?\(>\|[zt]\|\)", "p-value"),
 )
 _CI = r"(?:(\d\d(?:[.,]\d)?) ?% ?)?(?:c\.?i\.?|confidence intervals?)(?: ?\(?(\d\d(?:[.,]\d)?) ?%\)?)?"
@@ -47,6 +48,12 @@ def in_columns(grid: Grid) -> Grid | None:
     grid = whole(grid)
     for number, row in enumerate(grid[:_MOST_HEADS]):
         heads = [_head(cell) for cell in row]
+        pairs = [at for at in range(1, len(heads) - 1) if heads[at : at + 2] == ["lower", "upper"]]
+        if pairs:
+            kept = [at for at in range(len(row)) if at - 1 not in pairs]
+            named = ["CI" if at in pairs else row[at] for at in kept]
+            above = [[each[at] for at in kept] for each in grid[:number]]
+            return in_columns([*above, named, *(_joined(each, pairs) for each in grid[number + 1 :])])
         estimates = [head for head in heads[1:] if head and re.match(r"OR|HR|I?RR|PR|log|exp|estimate", head)]
         beside = [head for head in heads[1:] if head and re.search(r"SE|ci|% CI|p-value", head)]
         if estimates and beside:
@@ -63,20 +70,31 @@ def in_columns(grid: Grid) -> Grid | None:
     return None
 
 
+def _joined(row: list[str], pairs: list[int]) -> list[str]:
+    """A row whose lower and upper limits stand in one cell."""
+    found = list[str]()
+    for at, cell in enumerate(row):
+        if at in pairs:
+            found.append(f"{cell} to {row[at + 1]}" if cell or row[at + 1] else "")
+        elif at - 1 not in pairs:
+            found.append(cell)
+    return found
+
+
 def read_columns(source: Source, table: PrintedTable, grid: Grid, model: int | None) -> Coefficients:
-    """The regression of a table whose heads are gtsummary's; OutputError where it is not plain."""
+    """The regression of a table whose heads are gtsummary's; standard errors beside ratios are left out, as they may be of b or of exp(b)."""
     found = gtsummary.read(replace(source, chosen=replace(table, grid=grid)), model)
+    if found.level is None and (level := re.search(r"(\d\d(?:\.\d+)?) ?% ?(?:c\.?i|confidence)", _said(table), re.I)):
+        found = replace(found, level=float(level[1]) / 100)
     parts = {part for _, texts in found.rows for part in texts}
-    said = " ".join((table.caption, *table.notes)).casefold()
-    if found.open_scale and re.search(r"odds ratio|hazard ratio|rate ratio|risk ratio|exp\(b\)|exponentiated", said):
-        raise OutputError(
-            f"{source.name}: its caption or notes speak of ratios, and the head of its column does not; give the output "
-            "exponentiate: true or false, and the table a head such as OR"
-        )
     if found.exponentiated and "standard_errors" in parts:
         rows = tuple((name, {k: v for k, v in texts.items() if k != "standard_errors"}) for name, texts in found.rows)
         return replace(found, rows=rows, unread=(*found.unread, "standard errors beside ratios, of b or of exp(b)"))
     return found
+
+
+def _said(table: PrintedTable) -> str:
+    return " ".join((table.caption, *table.notes))
 
 
 def _head(cell: str) -> str:

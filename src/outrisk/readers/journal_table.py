@@ -6,29 +6,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 from outrisk.errors import OutputError
 from outrisk.outputs.regression.release import Kind
-from outrisk.readers.cells_of_models import ends_of, has_comma, p_value, plain, whole, with_brackets
+from outrisk.readers.cells_of_models import has_comma, plain, whole, with_brackets
 from outrisk.readers.coefficients import Coefficients, unread
 from outrisk.readers.journal_columns import in_columns, read_columns
-from outrisk.readers.printed_number import is_withheld, read_printed
-from outrisk.readers.printed_tables import PrintedTable, is_number
+from outrisk.readers.journal_rows import BRACKETED, Rows, is_estimate
+from outrisk.readers.printed_number import read_printed
+from outrisk.readers.printed_tables import PrintedTable
 from outrisk.readers.remarks import remark
 from outrisk.readers.source import Grid, Source
 
-_SINGLE = {
-    **dict.fromkeys(("n", "observations", "num. obs.", "num.obs.", "no. observations", "no. obs."), "n"),
-    **dict.fromkeys(("number of observations", "no. of observations", "nobs"), "n"),
-    **dict.fromkeys(("r2", "r-squared", "r²", "r^2", "r squared"), "r2"),
-    **dict.fromkeys(("log likelihood", "log-likelihood", "ll"), "log_likelihood"),
-    **dict.fromkeys(("pseudo r2", "pseudo r-squared", "pseudo r²", "mcfadden r2"), "pseudo_r2"),
-}
-_FITS = re.compile(
-    r"(?i)adj(?:usted|\.)? ?r.*|r-squared adj\.?|r2 .*|aic|bic|akaike.*|bayesian.*|deviance|residual std.*|rmse|f(?: statistic)?|"
-    r"chi.*|wald.*|lr test.*|score.*|max\. possible.*|df.*|theta|sigma|c-index|concordance|num\. events|events|num\. groups.*|icc.*"
-)
 _SAYS = (  # what words of a table say that brackets have -> the part
     (r"standard errors?|\bs\.?e\.?s?\b|std\.? err", "standard_errors"),
     (r"confidence intervals?|\d ?% ?c\.?i\b|\bc\.?i\.? ", "limits"),
@@ -45,14 +35,6 @@ _RATIOS: tuple[tuple[str, tuple[Kind, ...]], ...] = (
 )
 _NOT_RATIOS = r"(?i)\blog[ -]odds\b|\bcoefficients?\b(?! are exponentiated)|\bunstandardi[sz]ed\b|\blog\((?:or|hr)\)"
 _OTHER_SCALE = re.compile(r"(?i)\bstandardi[sz]ed\b|\bmarginal effects?\b|\belasticit|\bbeta coefficients?\b")
-_REFERENCE = re.compile(
-    r"(?i)[—–-]{1,3}|\(?(?:[10](?:[.,]0+)? ?[(\[]?)?ref(?:\.|erence|erent)?(?: ?(?:group|category|level))?[)\]]*"
-)
-_REFERENCE_NAME = re.compile(r"(?i)\s*[(\[,:]\s*ref(?:\.|erence|erent)?(?: ?(?:group|category|level))?\s*[)\]]?\s*$")
-_STARS_ONLY = re.compile(r"[*†‡+]+|n\.?s\.?|[+−-]{1,3}")
-_BRACKETED = re.compile(r"[(\[{].*[)\]}]\s*[*†‡+]*")
-_OVER = re.compile(r" \(one cell over \d+ columns\)$")
-_NUMBER_OF_MODEL = re.compile(r"\(\d+\)|(?i:model|m|column)\s*\(?\d+\)?")
 _LEVEL = re.compile(r"(\d\d(?:\.\d+)?) ?% ?(?:c\.?i|confidence)", re.I)
 
 
@@ -70,7 +52,7 @@ class _Layout:
 def recognises(source: Source) -> bool:
     """Whether it is a table of a document or a page with columns of estimates and of what is in brackets."""
     table = _table(source)
-    if table is None:
+    if table is None or any({"b", "sig."} <= {cell.casefold() for cell in row} for row in table.grid[:6]):  # of SPSS
         return False
     return in_columns(table.grid) is not None or _laid(table.grid) is not None
 
@@ -99,7 +81,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     if not second and (stargazer or texreg):
         remark(source.name, "numbers in brackets are read as standard errors, as stargazer and texreg write them")
         second = "standard_errors"
-    found = _Rows(source.name, at, second)
+    found = Rows(source.name, at, second)
     for row in layout.grid[layout.body :]:
         found.take(row)
     return _coefficients(found, said, head, stargazer)
@@ -123,16 +105,16 @@ def _laid(grid: Grid) -> _Layout | None:
     kept = [
         row for row in grid if row not in lines and not re.match(r"(?i)\W*notes?\b", row[0]) and not _says_stars(row)
     ]
-    body = next((at for at, row in enumerate(kept) if any(map(_is_estimate, row[1:]))), len(kept))
+    body = next((at for at, row in enumerate(kept) if any(map(is_estimate, row[1:]))), len(kept))
     while body and body < len(kept) and kept[body - 1][0] and not any(kept[body - 1][1:]):
         body -= 1  # a heading above the first estimate
     rows = kept[body:]
     width = len(grid[0])
-    models = [at for at in range(1, width) if any(_is_estimate(row[at]) for row in rows)]
-    bracketed = any(_BRACKETED.fullmatch(row[at]) or with_brackets(row[at])[1] for row in rows for at in models)
+    models = [at for at in range(1, width) if any(is_estimate(row[at]) for row in rows)]
+    bracketed = any(BRACKETED.fullmatch(row[at]) or with_brackets(row[at])[1] for row in rows for at in models)
     if not models or not bracketed or not body:
         return None
-    if any(_BRACKETED.fullmatch(row[at]) for row in rows for at in range(1, width) if at not in models):
+    if any(BRACKETED.fullmatch(row[at]) for row in rows for at in range(1, width) if at not in models):
         return None  # what is in brackets has columns of its own, without a head that says so
     heads = tuple(_head(kept[:body], at, models) for at in models)
     told = [*(row[0] for row in lines), *notes]
@@ -140,7 +122,7 @@ def _laid(grid: Grid) -> _Layout | None:
 
 
 def _says_stars(row: Sequence[str]) -> bool:
-    return any(re.search(r"p ?[<≤] ?[0.]", cell) for cell in row) and not any(map(_is_estimate, row[1:]))
+    return any(re.search(r"p ?[<≤] ?[0.]", cell) for cell in row) and not any(map(is_estimate, row[1:]))
 
 
 def _head(rows: Sequence[Sequence[str]], at: int, models: Sequence[int]) -> str:
@@ -151,11 +133,6 @@ def _head(rows: Sequence[Sequence[str]], at: int, models: Sequence[int]) -> str:
         if cell and cell not in found:
             found.append(cell)
     return " ".join(found)
-
-
-def _is_estimate(cell: str) -> bool:
-    number, _ = with_brackets(cell)
-    return not _BRACKETED.fullmatch(cell) and read_printed(number, "," in number and "." not in number) is not None
 
 
 def _chosen(layout: _Layout, model: int | None, name: str, say: str) -> int:
@@ -184,124 +161,13 @@ def _in_brackets(said: str, name: str) -> str:
     found = list(dict.fromkeys(part for words, part in _SAYS if re.search(words, near)))
     if len(found) > 1:
         raise OutputError(
-            f"{name}: what its numbers in brackets are may be {' or '.join(found).replace('_', ' ')}; keep one of these "
-            "in its caption and notes"
+            f"{name}: what its numbers in brackets are may be {' or '.join(found).replace('_', ' ')}; keep one of "
+            "these in its caption and notes"
         )
     return found[0] if found else ""
 
 
-@dataclass
-class _Rows:
-    """Rows as they are met: texts by part of the model in the column `at`; `second` is what brackets have."""
-
-    place: str
-    at: int
-    second: str
-    rows: list[tuple[str, dict[str, str]]] = field(default_factory=list)
-    single: dict[str, str] = field(default_factory=dict)
-    others: list[str] = field(default_factory=list)
-    limits: bool = False
-
-    def take(self, row: Sequence[str]) -> None:
-        """Take a row."""
-        name, cell = row[0].strip().rstrip(":"), _OVER.sub("", row[self.at])
-        called = plain(name).casefold()
-        if not name:
-            self._below(cell)
-        elif called in _SINGLE or _FITS.fullmatch(called):
-            self._fit(called, name, cell)
-        elif self.single and any(_BRACKETED.search(each) for each in row[1:] if _is_estimate(each) or each):
-            raise OutputError(
-                f"{self.place}: '{name}' stands below numbers of the model, as where models stand below each other; give "
-                "each a table of its own"
-            )
-        elif self.single and cell:
-            self.others.append(f"{name}: {cell}"[:60])
-        elif cell and not is_number(with_brackets(cell)[0]) and re.fullmatch(r"(?i)yes|no|y|n|✓|x|included", cell):
-            self.others.append(f"{name}: {cell}"[:60])
-        else:
-            self._term(name, cell, any(row[1:]))
-
-    def _fit(self, called: str, name: str, cell: str) -> None:
-        if called in _SINGLE and cell:
-            if _SINGLE[called] in self.single:
-                raise OutputError(f"{self.place}: '{name}' stands there twice; give each table of models by itself")
-            self.single[_SINGLE[called]] = cell.partition(" (df")[0]
-        elif cell:
-            self.others.append(name)
-
-    def _term(self, name: str, cell: str, of_others: bool) -> None:
-        texts = dict[str, str]()
-        bare = _REFERENCE_NAME.sub("", name)
-        if (bare != name and not is_number(with_brackets(cell)[0])) or (cell and _REFERENCE.fullmatch(cell)):
-            texts["reference"] = cell or "Ref."
-            name = bare
-        elif cell and _STARS_ONLY.fullmatch(cell) and not is_withheld(cell):
-            raise OutputError(f"{self.place}: '{name}' has {cell!r} and no number; a table of signs alone is not read")
-        elif cell and re.fullmatch(r"[*†‡]+", cell):
-            raise OutputError(
-                f"{self.place}: '{name}' has {cell!r} alone, stars without a number or a withheld one; write 'withheld'"
-            )
-        elif cell:
-            number, behind = with_brackets(cell)
-            texts["coefficients"] = number
-            self.rows.append((bare, texts))
-            if behind:
-                self._put(behind)
-            return
-        elif of_others:
-            texts["elsewhere"] = "yes"
-        self.rows.append((name, texts))
-
-    def _below(self, cell: str) -> None:
-        if not cell:
-            return
-        if self.single and _BRACKETED.fullmatch(cell):
-            raise OutputError(
-                f"{self.place}: {cell[:40]!r} stands below numbers of the model, as where models stand below each other; "
-                "give each a table of its own"
-            )
-        if not self.rows or "coefficients" not in self.rows[-1][1]:
-            if _REFERENCE.fullmatch(cell):
-                return
-            raise OutputError(f"{self.place}: {cell[:40]!r} stands below no estimate")
-        if not _BRACKETED.fullmatch(cell) and not re.fullmatch(r"[tzp] [=<] .*", cell):
-            raise OutputError(
-                f"{self.place}: {cell[:40]!r} stands below the estimate of '{self.rows[-1][0]}' without brackets or a name"
-            )
-        self._put(cell)
-
-    def _put(self, cell: str) -> None:
-        """Take what is in brackets."""
-        name, texts = self.rows[-1]
-        inner = re.sub(r"[*†‡+]+$", "", cell.strip()).strip().strip("()[]{}").strip()
-        part = self.second
-        if known := re.fullmatch(r"([tzp]) ([=<]) (.*)", inner):
-            part, inner = (
-                ("p_values" if known[1] == "p" else "statistic"),
-                known[3] if known[2] == "=" else f"<{known[3]}",
-            )
-        ends = ends_of(inner)
-        if ends is not None and part != "limits" and self.second:
-            if part in texts or "lower" in texts:
-                raise OutputError(f"{self.place}: '{name}' has {cell[:40]!r} beside another number in brackets")
-        if ends is not None:
-            texts["lower"], texts["upper"] = ends
-            self.limits = True
-            return
-        if part == "limits":
-            raise OutputError(f"{self.place}: the limits of '{name}' are {cell[:40]!r}, which are not two numbers")
-        if not part:
-            raise OutputError(
-                f"{self.place}: what stands in brackets at '{name}', {cell[:40]!r}, it does not say: standard errors, t, z "
-                "or p; write it in a line below the table, as 'Standard errors in parentheses'"
-            )
-        if part in texts:
-            raise OutputError(f"{self.place}: '{name}' has two numbers in brackets of which only one is told")
-        texts[part] = p_value(inner) if part == "p_values" else inner
-
-
-def _coefficients(found: _Rows, said: str, head: str, stargazer: bool) -> Coefficients:
+def _coefficients(found: Rows, said: str, head: str, stargazer: bool) -> Coefficients:
     known = [(name, texts) for name, texts in found.rows if "coefficients" in texts]
     if not known:
         raise OutputError(f"{found.place}: it has no coefficients of this model")
@@ -315,7 +181,7 @@ def _coefficients(found: _Rows, said: str, head: str, stargazer: bool) -> Coeffi
     if any("statistic" in texts for _, texts in rows):
         told.append("statistics in brackets")
         rows = [(name, {k: v for k, v in texts.items() if k != "statistic"}) for name, texts in rows]
-    if (ratios or above) and any("standard_errors" in texts for _, texts in rows) and ratios:
+    if ratios and any("standard_errors" in texts for _, texts in rows):
         told.append("standard errors beside ratios, of b or of exp(b)")
         rows = [(name, {k: v for k, v in texts.items() if k != "standard_errors"}) for name, texts in rows]
     level = _LEVEL.search(said)

@@ -66,8 +66,16 @@ _SIGNS = {
         "sigma": "σ",
     },
     **dict.fromkeys(
-        ("hline", "toprule", "midrule", "bottomrule", "centering", "raggedright", "raggedleft", "small", "footnotesize")
-        + (
+        [
+            "hline",
+            "toprule",
+            "midrule",
+            "bottomrule",
+            "centering",
+            "raggedright",
+            "raggedleft",
+            "small",
+            "footnotesize",
             "scriptsize",
             "tiny",
             "normalsize",
@@ -77,10 +85,8 @@ _SIGNS = {
             "endhead",
             "endfirsthead",
             "endfoot",
-            "nobreak",
-        )
-        + (
             "endlastfoot",
+            "nobreak",
             "quad",
             "qquad",
             "enspace",
@@ -91,8 +97,18 @@ _SIGNS = {
             "Xhline",
             "displaystyle",
             "cr",
-        )
-        + ("left", "right", "bf", "it", "rm", "arraybackslash", "relax", "newline", "smallskip", "medskip", "bigskip"),
+            "left",
+            "right",
+            "bf",
+            "it",
+            "rm",
+            "arraybackslash",
+            "relax",
+            "newline",
+            "smallskip",
+            "medskip",
+            "bigskip",
+        ],
         " ",
     ),
 }

@@ -1,4 +1,4 @@
-"""Tables of a document (Word, RTF, LaTeX, a web page): their cells laid out, which of them is meant, what is refused."""
+"""Tables of a document (Word, RTF, LaTeX, a web page): their cells laid out, and which of them is meant."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ _LISTED = 20
 @dataclass(frozen=True)
 class PrintedTable:
     """A table of a document. caption: what stands above it; notes: lines below it; fault: why it is not read, '' if
-    nothing speaks against it; passed: what of it is passed over, in words; number: which table of its document it is, from 1.
+    nothing speaks against it; passed: what of it is passed over, in words; number: which table of its
+    document it is, from 1.
     """
 
     caption: str

@@ -78,14 +78,16 @@ _SINGLE = {
 
 _OF_R = "which is not read; give write.csv(broom::tidy(model)), or the printed summary(model)"
 _ELSEWHERE = {  # what marks tables that no reader knows -> of what, and what to give instead
-    r"\\begin\{tabular|\\hline|\\toprule": "LaTeX, which is not read; write it as CSV, text or HTML",
-    r"Dependent variable:": f"R's stargazer, {_OF_R}",
+    r"\\hline|\\toprule": "LaTeX without its \\begin{tabular}; give all of the table",
+    r"Dependent variable:": (
+        "R's stargazer as text, which is not read; write it as HTML or LaTeX, or give write.csv(broom::tidy(model))"
+    ),
     r"(?s)class=['\"]texreg|Num\. obs\..*Model 1|Model 1.*Num\. obs\.": f"R's texreg, {_OF_R}",
     r"(?i)\bParameter\b.*\bStandard\W*Error\b|\bAnalysis Of .*Parameter Estimates": (
         "SAS, which is not read; give a CSV with the columns term, estimate, std.error, p.value, which are read as R's "
         "broom::tidy has them, with terms such as sexm for the level m of sex"
     ),
-    r"R-squared Adj\.": "statsmodels' summary_col, which is not read; give the summary() of each model",
+    r"R-squared Adj\.": "statsmodels' summary_col as text, which is not read; give as_html() of it",
     r"(?s)^\s*-{10,}\s*\(1\).*(?:in parentheses|^N\s)": (
         "Stata's esttab as text, which is not read; write it by esttab using table.csv"
     ),
@@ -109,8 +111,8 @@ READERS: list[tuple[str, Reader]] = [  # the first that recognises a source read
     ("R's modelsummary", modelsummary),  # which numbers models as esttab does
     ("Stata esttab", esttab),
     ("R", r_output),
-    ("SPSS", spss_output),
     ("tables of models in documents", journal_table),
+    ("SPSS", spss_output),
 ]
 
 
