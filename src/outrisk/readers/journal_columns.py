@@ -82,7 +82,9 @@ def _joined(row: list[str], pairs: list[int]) -> list[str]:
 
 
 def read_columns(source: Source, table: PrintedTable, grid: Grid, model: int | None) -> Coefficients:
-    """The regression of a table whose heads are gtsummary's; standard errors beside ratios are left out, as they may be of b or of exp(b)."""
+    """The regression of a table whose heads are gtsummary's; standard errors beside ratios, which may be of b or of
+    exp(b), are left out.
+    """
     found = gtsummary.read(replace(source, chosen=replace(table, grid=grid)), model)
     if found.level is None and (level := re.search(r"(\d\d(?:\.\d+)?) ?% ?(?:c\.?i|confidence)", _said(table), re.I)):
         found = replace(found, level=float(level[1]) / 100)

@@ -115,7 +115,7 @@ class Rows:
             raise OutputError(f"{self.place}: {cell[:40]!r} stands below no estimate")
         if not BRACKETED.fullmatch(cell) and not re.fullmatch(r"[tzp] [=<] .*", cell):
             raise OutputError(
-                f"{self.place}: {cell[:40]!r} stands below the estimate of '{self.rows[-1][0]}' without brackets or name"
+                f"{self.place}: {cell[:40]!r} stands below that of '{self.rows[-1][0]}' without brackets or name"
             )
         self._put(cell)
 
@@ -140,8 +140,8 @@ class Rows:
             raise OutputError(f"{self.place}: the limits of '{name}' are {cell[:40]!r}, which are not two numbers")
         if not part:
             raise OutputError(
-                f"{self.place}: what stands in brackets at '{name}', {cell[:40]!r}, it does not say: standard errors, t, "
-                "z or p; write it in a line below the table, as 'Standard errors in parentheses'"
+                f"{self.place}: what stands in brackets at '{name}', {cell[:40]!r}, it does not say: standard errors, "
+                "t, z or p; write it in a line below the table, as 'Standard errors in parentheses'"
             )
         if part in texts:
             raise OutputError(f"{self.place}: '{name}' has two numbers in brackets of which only one is told")

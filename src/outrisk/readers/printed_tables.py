@@ -100,6 +100,7 @@ def laid_out(cells: Sequence[Placed], height: int) -> Grid:
         raise DataError(f"a table of {width:,} by {height:,} cells is too large for released numbers")
     grid = [[""] * width for _ in range(height)]
     over = {(cell.row + down, cell.column): cell for cell in cells for down in range(min(cell.rows, height - cell.row))}
+    heads_of_p = {cell.column: cell.row for cell in reversed(cells) if _OF_P.fullmatch(cell.text.strip())}
     alone = sorted(cell.row for cell in cells if is_number(cell.text) and cell.columns == 1 and cell.column)
     for cell in cells:
         text, below = cell.text, cell.text
@@ -109,7 +110,7 @@ def laid_out(cells: Sequence[Placed], height: int) -> Grid:
             text = below = f"{text} (one cell over {cell.columns} columns)"
         elif not cell.head and rows > 1 and is_number(text) and not _is_label(cell, over):
             below = ""
-            if not _of_p(cell, cells):
+            if heads_of_p.get(cell.column, height) >= cell.row:
                 text = below = f"{text} (one cell over {rows} rows)"
         for down in range(rows):
             grid[cell.row + down][cell.column] = below if down else text
@@ -125,11 +126,6 @@ def _is_label(cell: Placed, over: dict[tuple[int, int], Placed]) -> bool:
     """Whether all to its left stand over the same rows, as labels of groups do."""
     left = [over.get((cell.row, at)) for at in range(cell.column)]
     return all(each is None or each.row + each.rows >= cell.row + cell.rows for each in left)
-
-
-def _of_p(cell: Placed, cells: Sequence[Placed]) -> bool:
-    heads = (each.text.strip() for each in cells if each.row < cell.row and each.column == cell.column)
-    return any(_OF_P.fullmatch(text) for text in heads)
 
 
 def in_a_line(cell: str) -> str:

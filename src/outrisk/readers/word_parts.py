@@ -15,7 +15,7 @@ from xml.parsers import expat
 from outrisk.errors import DataError, first_line
 
 _LARGEST_PART = 60_000_000  # bytes, unpacked
-_DEEPEST = 400  # elements within each other
+_DEEPEST = 200  # elements within each other
 _OLE = b"\xd0\xcf\x11\xe0"  # how a .doc, or a document with a password, begins
 
 
