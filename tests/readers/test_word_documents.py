@@ -78,11 +78,15 @@ def test_a_number_is_not_the_beginning_of_another(tmp_path):
         (["Table 1. A", "T", "Figure 1. B", "T"], ["Table 1. A", ""]),
         ([paragraph("The people", "Beschriftung"), "T", "T"], ["The people", ""]),
         (["T", "T"], ["", ""]),
+        (["Table 2. A", "T", "Table 2 shows that people differ.", "T"], ["Table 2. A", ""]),
+        (["Table 1. A", "T", "Table 2. B, a picture", "More is said of people here.", "T"], ["Table 1. A", ""]),
+        (["Table S1", "People", "(n = 5)", "T"], ["Table S1 People (n = 5)"]),
     ],
 )
 def test_which_caption_is_of_which_table(tmp_path, blocks, captions):
     path = write(tmp_path / "a.docx", *(table(["a", "b"]) if each == "T" else each for each in blocks))
     found = [each.caption for each in read_source_of_values(path).printed]
+    assert not any("2 shows" in each or "picture" in each for each in found[1:])
     assert [a if b else "" for a, b in zip(found, captions, strict=True)] == captions
 
 
@@ -151,6 +155,11 @@ def test_a_deleted_end_of_a_paragraph_joins_its_lines(tmp_path):
     assert grid(write(tmp_path / "a.docx", table(["a", cell(first)]))) == [["a", "12"]]
     apart = f"{paragraph('1')}{paragraph('200')}"
     assert grid(write(tmp_path / "a.docx", table(["a", cell(apart)]))) == [["a", "1 \u21b5 200"]]
+
+
+def test_a_row_of_several_lines_is_several_rows_where_all_are_numbers(tmp_path):
+    path = write(tmp_path / "a.docx", table(["a\nb", "1\n2", "3\n4"], ["Age\n(years)", "45.1\n(12.0)", "44.0\n(11.0)"]))
+    assert grid(path) == [["a", "1", "3"], ["b", "2", "4"], ["Age (years)", "45.1 (12.0)", "44.0 (11.0)"]]
 
 
 def test_tracked_changes_of_cells_are_refused(tmp_path):

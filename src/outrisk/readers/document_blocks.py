@@ -11,6 +11,7 @@ from outrisk.readers.printed_tables import Grid, PrintedTable, is_figure, is_num
 _MOST_NOTES = 8
 _NEAREST = 3  # paragraphs above a table that its number and its title stand in
 _LONGEST = 400  # characters of a caption
+_OF_ANOTHER = re.compile(r"(?i)(?:\w+\s+)?(?:table|tab|figure|fig)\b\.?\s*\w?\d")  # a sentence about one
 _NOTE = re.compile(
     r"(?i)\W*(?:notes?|source|abbreviations?|legend|anmerkung\w*|statistics? presented)\b|[*†‡§+]|[¹²³⁴a-d][).\s]|"
     r".*\b(?:in|within) (?:parenthes[ie]s|brackets)\b|.*\bconfidence (?:interval|limit)|.*\d ?% ?c\.?i\b|"
@@ -88,11 +89,22 @@ def _above(gap: Sequence[Paragraph]) -> str:
     """
     near = list(gap[-_NEAREST:])
     for back in range(1, len(near) + 1):
-        if near[-back].of_table:
+        if near[-back].of_table and _are_one(near[-back:]):
             return " ".join(each.text for each in near[-back:])[:_LONGEST]
+    if near and _OF_ANOTHER.match(near[-1].text):
+        return ""
     if near and (near[-1].heading or (len(near[-1].text) <= 120 and not _NOTE.match(near[-1].text))):
         return near[-1].text
     return ""
+
+
+def _are_one(near: Sequence[Paragraph]) -> bool:
+    """Whether paragraphs from a table's number to the table are its caption: a number alone, then a title; or one with
+    a title, then what the table has.
+    """
+    alone = re.fullmatch(r"\w+\.?\s*[A-Z]?\d+(?:[.\-–]?\w)*\W*", near[0].text.strip()) is not None
+    rest = near[2:] if alone else near[1:]
+    return all(each.text.startswith(("(", "[")) or _NOTE.match(each.text) for each in rest)
 
 
 def _below(gap: Sequence[Paragraph]) -> str:

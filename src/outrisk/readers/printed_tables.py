@@ -14,9 +14,11 @@ BETWEEN_LINES = " \u21b5 "  # two numbers on two lines of a cell are not one of 
 _MOST_CELLS = 2_000_000
 _WIDEST = 1_000  # columns that one cell is as wide as
 _NUMBER = re.compile(r"[(\[<≤=]*\s*[+\-\u2212–]?\s*[\d.,][\d.,\s\u00a0\u2009\u202f’']*(?:[eE][+-]?\d+)?\s*[)\]%*†‡]*")
-_NUMBERED = re.compile(
-    r"(?i)(?:\w+\s+)?(?:table|tables|tabelle|tab\.|tableau|tabla|tabella|tabel)\s*[A-Z]?\.?\s?\d+(?:[.\-–]?\w+)*\b"
+_NUMBERED = re.compile(  # not 'Table 2 shows that', which begins a sentence
+    r"(?:\w+\s+)?(?i:table|tables|tabelle|tab\.|tableau|tabla|tabella|tabel)\s*[A-Z]?\.?\s?\d+(?:[.\-–]?[\dA-Za-z])*\b"
+    r"(?=\s*$|\s*[.:|–—)\]-]|\s+[^a-z\s,;])"
 )
+_BEGINS_NUMBER = re.compile(r"[<≤]?\s*[+\-\u2212–]?[\d.,]")
 _FIGURE = re.compile(r"(?i)(?:\w+\s+)?(?:figure|fig\.|abbildung|graph)\s*[A-Z]?\d")
 _SUPERSCRIPTS = str.maketrans("0123456789+-=()", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾")
 _OF_P = re.compile(r"(?i)p(?:[\s-]?val(?:ue)?)?\W*[a-d¹²³⁴]?\W*|pr\(.*")
@@ -145,7 +147,8 @@ def rows_of_lines(grid: Grid) -> Grid:
         lines = [[line.strip() for line in cell.splitlines() if line.strip()] for cell in row]
         n = len(lines[0]) if lines else 0
         others = [each for each in lines[1:] if each]
-        if n > 1 and others and all(len(each) == n for each in others):
+        numbers = all(_BEGINS_NUMBER.match(line) for each in others for line in each)
+        if n > 1 and others and numbers and all(len(each) == n for each in others):
             found += [[each[at] if each else "" for each in lines] for at in range(n)]
         else:
             found.append([in_a_line(cell) for cell in row])
