@@ -83,6 +83,7 @@ SHORT = {
     "PSPP": "a free program for the syntax and the files of SPSS",
     "SPSS": "a statistical package; its files end in .sav",
     "SAS": "a statistical package",
+    "LaTeX": "a language that papers are set in",
     "RTF": "rich text format, of word processors",
     "PDF": "a format of printed pages",
     "XML": "a text format of nested elements",
