@@ -516,6 +516,7 @@ class Study:
     def _seen_from(self, place: Path, text: str) -> str:
         """A path relative to the study's folder, relative to another; as it is where nothing is there to be found."""
         bare = text.rpartition("#")[0] or text.rpartition(":")[0]  # table.xlsx#2, file.py:function
+        bare = bare if (self.folder / bare).exists() else bare.rpartition("#")[0]  # paper.docx#2#1
         if (
             not text
             or Path(text).is_absolute()

@@ -15,12 +15,14 @@ _TO = r"(?:,\s+|;\s*|,(?=[+-])|\s+to\s+|\s*[–—]\s*|\s+-\s+|(?<=\d)-(?=\d))"
 _ENDS = re.compile(rf"[(\[]?\s*({_NUMBER}){_TO}({_NUMBER})\s*[)\]]?")
 _BOTH = re.compile(rf"({_NUMBER})\s*([*†‡+]*)\s*([(\[].*[)\]])\s*([*†‡+]*)")
 _RULE = re.compile(r":?[-=]{2,}:?")
+_DASH = re.compile(r"(?:^|(?<=[(\[])|(?<=[,;] )|(?<=\bto ))–(?=[\d.])")  # a minus, as word processors make it
 _P = re.compile(r"p\s*(?==|<|>)=?\s*")
 
 
 def plain(cell: str) -> str:
     """A cell without the signs of bold and italic text, with a point for a raised one; '' for one that says nothing."""
     text = cell.replace("\N{MINUS SIGN}", "-").replace("·", ".").replace("\N{NO-BREAK SPACE}", " ").strip()
+    text = _DASH.sub("-", text)
     text = re.sub(r"<br\s*/?>|\*\*(?=\S)|(?<=\S)\*\*(?=\s|$)|`", " " if "<br" in text else "", text).strip()
     for sign in ("__", "_"):
         if len(text) > 2 * len(sign) and text.startswith(sign) and text.endswith(sign):

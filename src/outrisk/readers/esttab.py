@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from outrisk.errors import OutputError
-from outrisk.readers.cells_of_models import ends_of
+from outrisk.readers.cells_of_models import ends_of, with_brackets
 from outrisk.readers.coefficients import Coefficients, unread
 from outrisk.readers.printed_number import read_printed
 from outrisk.readers.source import Source
@@ -42,7 +42,9 @@ _OTHERS = {"aic", "bic", "chi2", "f", "r2_a", "adj. r-squared", "adj. r-sq", "df
 
 def recognises(source: Source) -> bool:
     """Whether it has cells under model numbers such as (1)."""
-    return source.delimited and any(re.fullmatch(r"\(\d+\)", _bare(cell)) for cell in source.grid[0][1:])
+    if not source.delimited or not any(re.fullmatch(r"\(\d+\)", _bare(cell)) for cell in source.grid[0][1:]):
+        return False
+    return not any(with_brackets(_bare(cell))[1] for row in source.grid[1:] for cell in row[1:])
 
 
 def _bare(cell: str) -> str:
@@ -57,12 +59,13 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     if model is None and len(models) > 1:
         raise OutputError(
             f"{source.name}: it has {len(models)} models; say which one behind the file's name, as in "
-            f"'{source.name.rpartition('/')[2]}#1' for {grid[0][models[0]]}"
+            f"'{source.first_model}' for {grid[0][models[0]]}"
         )
     if model is not None and not 1 <= model <= len(models):
         raise OutputError(f"{source.name}: no model {model}; it has {len(models)}")
     at = models[(model or 1) - 1]
-    notes = " ".join(" ".join(row) for row in grid if _is_note(row)).casefold()
+    lines = () if source.chosen is None else source.chosen.notes
+    notes = " ".join((*(" ".join(row) for row in grid if _is_note(row)), *lines)).casefold()
     second = next((part for words, part in _SECOND.items() if words in notes), "")
     other = re.search(r"standardized beta|marginal effects|elasticities", notes)
     if other:

@@ -79,7 +79,12 @@ def read(source: Source, model: int | None = None) -> Coefficients:
             "and the like, exp(Beta); rename its header if it is one of these"
         )
     if model is None and len(models) > 1:
-        say = "say which one behind the file's name, as in 'table.csv#1'"
+        named = (
+            "the file's name, as in 'table.csv#1'"
+            if source.chosen is None
+            else f"the table, as in '{source.first_model}'"
+        )
+        say = f"say which one behind {named}"
         if source.name.endswith(("xlsx", "xlsm")):
             say = "save them as a CSV and say which one, as in 'table.csv#1'"
         raise OutputError(f"{source.name}: it has {len(models)} models; {say}")
@@ -101,6 +106,8 @@ def _grids(source: Source) -> list[Grid]:
 def _header(grid: Grid) -> int | None:
     """The line that heads the columns, which others may span."""
     for number, row in enumerate(grid[:6]):
+        if {"b", "beta"} <= {_bare(cell) for cell in row}:
+            return None  # where Beta is the standardized one
         parts = [column for cell in row[1:] if (column := _column(cell)) is not None]
         labelled = any(column.part == "coefficients" and column.name != _OPEN for column in parts)
         named = _bare(row[0]) == "label" and any(column.name == _OPEN for column in parts)

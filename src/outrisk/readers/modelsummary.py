@@ -62,7 +62,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     if model is None and len(models) > 1:
         raise OutputError(
             f"{source.name}: it has {len(models)} models; say which one behind the file's name, as in "
-            f"'{source.name.rpartition('/')[2]}#1' for {grid[0][models[0]]}"
+            f"'{source.first_model}' for {grid[0][models[0]]}"
         )
     if not 1 <= (model or 1) <= len(models):
         raise OutputError(f"{source.name}: no model {model}; it has {len(models)}")

@@ -56,6 +56,7 @@ class Printed:
 def read_printed(text: str, comma: bool = False) -> Printed | None:
     """A printed number; None for text that is none. `comma`: the decimal sign is a comma."""
     text = _MARKS.sub("", text.strip()).replace("\N{MINUS SIGN}", "-").strip()
+    text = re.sub(r"^–(?=[\d.])", "-", text)
     bracketed = text[:1] in "([" and text[-1:] in ")]" and len(text) > 2
     if bracketed:
         text = text[1:-1].strip()

@@ -65,6 +65,9 @@ def _grid(source: Source, number: int | None, place: str) -> Grid:
         if not 1 <= (number or 1) <= len(source.tables):
             raise OutputError(f"{place}: it has {len(source.tables)} tables, and no table {number}")
         return source.tables[(number or 1) - 1]
+    if source.chosen is not None:
+        width = len(source.grid[0]) if source.grid else 0
+        return [*source.grid, *([note, *[""] * (width - 1)] for note in source.chosen.notes)]
     printed = any(
         (_HEAD_OF_PRINT in line and not {'"', ","} & set(line)) or re.fullmatch(r"\s+Overall\s*", line)
         for line in source.lines[:5]

@@ -5,31 +5,43 @@ from __future__ import annotations
 import csv
 import io
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
-from html.parser import HTMLParser
 from pathlib import Path
 
 from outrisk.errors import DataError
 from outrisk.readers.decimal_signs import Signs, decimal_comma
+from outrisk.readers.latex_tables import is_latex, read_latex
+from outrisk.readers.printed_tables import PrintedTable, chosen, in_a_line
 from outrisk.readers.remarks import remark
+from outrisk.readers.rich_text import read_rich_text
+from outrisk.readers.web_tables import read_page
+from outrisk.readers.word_document import read_word
 from outrisk.readers.workbook import Sheet, first_sheet, others_than, read_workbook, text_of
 
 Grid = list[list[str]]
 
 _LARGEST = 20_000_000  # bytes
 _MOST_CELLS = 2_000_000
-_WIDEST = 1_000  # cells that one is as wide as
 _AS_TEXT = re.compile(r'(^|[,;\t])="([^"\n]*)"(?=[,;\t\r\n]|$)', re.M)  # a cell that is not to be taken for a number
 
 
 @dataclass(frozen=True)
 class Source:
-    """What released numbers are read from; `name` is how messages call it."""
+    """What released numbers are read from; `name` is how messages call it.
+
+    document: what its `printed` tables stand in ('Word', 'RTF', 'LaTeX'), '' for no document; passed: what else stands
+    in it and is not read. chosen: the table of a document that the text is.
+    """
 
     name: str
     text: str
     sheets: tuple[Sheet, ...] = ()
+    printed: tuple[PrintedTable, ...] = ()
+    document: str = ""
+    passed: tuple[str, ...] = ()
+    chosen: PrintedTable | None = None
 
     @property
     def lines(self) -> list[str]:
@@ -44,7 +56,7 @@ class Source:
     @cached_property
     def _cells(self) -> tuple[Grid, str]:
         """The cells of a delimited text, and what is between them."""
-        return _delimited(self.text)
+        return _delimited(self.text) if self.chosen is None else (self.chosen.grid, ",")
 
     @cached_property
     def comma(self) -> bool:
@@ -65,14 +77,22 @@ class Source:
         return Signs(self._cells[1], decimal_comma([cell.strip() for row in self.grid for cell in row]))
 
     @cached_property
-    def tables(self) -> list[Grid]:
-        """Tables of an HTML text."""
-        if not re.search(r"<t[dhr][\s>]", self.text, re.I):
+    def pages(self) -> list[PrintedTable]:
+        """Tables of an HTML text, with what stands about them."""
+        if self.chosen is not None or not re.search(r"<t[dhr][\s>]", self.text, re.I):
             return []
-        reader = _Tables()
-        reader.feed(self.text)
-        reader.close()
-        return [_even(table) for table in reader.found]
+        return read_page(self.text)
+
+    @cached_property
+    def tables(self) -> list[Grid]:
+        """The cells of the tables of an HTML text."""
+        return [_even(table.grid) for table in self.pages]
+
+    @property
+    def first_model(self) -> str:
+        """How a study names the first of several models in it."""
+        short = self.name.rpartition("/")[2]
+        return f"{short}#1" if self.chosen is None else f"{short}#{self.chosen.number}#1"
 
     @property
     def by_commas(self) -> bool:
@@ -95,6 +115,11 @@ def read_source_of_values(path: Path) -> Source:
         )
     if path.suffix.lower() in (".xlsx", ".xlsm"):
         return Source(str(path), "", read_workbook(path))
+    if path.suffix.lower() in (".docx", ".docm"):
+        tables, passed = read_word(path)
+        return Source(str(path), "", printed=tuple(tables), document="Word", passed=passed)
+    if path.suffix.lower() in (".doc", ".odt", ".pdf"):
+        raise DataError(f"{path}: such files are not read; save the document as docx, or give the table as CSV")
     raw = path.read_bytes()
     if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
         text = raw.decode("utf-16", errors="replace")
@@ -103,9 +128,11 @@ def read_source_of_values(path: Path) -> Source:
             text = raw.decode("utf-8-sig")
         except UnicodeDecodeError:
             text = raw.decode("cp1252", errors="replace")
+    if raw.startswith(b"{\\rtf"):
+        text = raw.decode("latin-1")
     if "\0" in text:
-        raise DataError(f"{path}: not a text; give released numbers as CSV, text, HTML or xlsx")
-    return Source(str(path), text)
+        raise DataError(f"{path}: not a text; give released numbers as CSV, text, HTML, docx or xlsx")
+    return text_source(str(path), text)
 
 
 def one_sheet(source: Source, number: int | None, place: str, percent: bool = False) -> Source:
@@ -123,6 +150,32 @@ def one_sheet(source: Source, number: int | None, place: str, percent: bool = Fa
             f"in '...#{1 if at > 1 else 2}'",
         )
     return Source(source.name, text_of(sheet, place, percent))
+
+
+def one_table(source: Source, which: str, place: str) -> Source:
+    """A table of a document by its number or caption, '' for the only one there is, as delimited text; what of it is
+    passed over has a line.
+    """
+    table = chosen(source.printed, which, place, source.name)
+    if told := [*table.passed, *(each for each in source.passed if each not in table.passed)]:
+        remark(place, f"{source.name}: passed over, or read as accepted: {', '.join(told)}")
+    return one_of(source, table)
+
+
+def one_of(source: Source, table: PrintedTable) -> Source:
+    """A table of a document as delimited text."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(table.grid)
+    return Source(source.name, text.getvalue(), chosen=replace(table, grid=_even(table.grid)))
+
+
+def text_source(name: str, text: str, plain: Callable[[str], str] = str) -> Source:
+    """What a text is read as: RTF, LaTeX, or as it is, `plain`."""
+    if text.lstrip().startswith("{\\rtf"):
+        return Source(name, "", printed=tuple(read_rich_text(text)), document="RTF")
+    if is_latex(text):
+        return Source(name, "", printed=tuple(read_latex(text)), document="LaTeX")
+    return Source(name, plain(text))
 
 
 def _delimited(text: str) -> tuple[Grid, str]:
@@ -146,72 +199,8 @@ def _delimited(text: str) -> tuple[Grid, str]:
 
 
 def _even(grid: Grid) -> Grid:
-    rows = [[_in_a_line(cell) for cell in row] for row in grid if any(cell.strip() for cell in row)]
+    rows = [[in_a_line(cell) for cell in row] for row in grid if any(cell.strip() for cell in row)]
     width = max(map(len, rows), default=0)
     if width * len(rows) > _MOST_CELLS:
         raise DataError(f"a table of {width:,} by {len(rows):,} cells is too large for released numbers")
     return [row + [""] * (width - len(row)) for row in rows]
-
-
-def _in_a_line(cell: str) -> str:
-    return " ".join(line.strip() for line in cell.splitlines()).strip()
-
-
-class _Tables(HTMLParser):
-    """Cells of the tables of a page; a table within a table counts as its own. A cell over several rows is in each."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.found: list[Grid] = []
-        self._cell: list[str] | None = None
-        self._rows = 1  # that the cell stands in
-        self._columns = 1
-        self._below: dict[int, tuple[int, str]] = {}  # by column: how many rows more a cell stands in
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Begin a table, a row or a cell."""
-        if tag == "table":
-            self.found.append([])
-            self._below = {}
-        elif tag == "tr" and self.found:
-            self._end()
-            self.found[-1].append([])
-            self._continue()
-        elif tag in ("td", "th") and self.found:
-            self._end()
-            if not self.found[-1]:
-                self.found[-1].append([])
-            self._cell = []
-            rows = dict(attrs).get("rowspan") or "1"
-            self._rows = min(int(rows), _MOST_CELLS) if rows.isdecimal() else 1
-            columns = dict(attrs).get("colspan") or "1"
-            self._columns = min(int(columns), _WIDEST) if columns.isdecimal() else 1
-
-    def handle_endtag(self, tag: str) -> None:
-        """End a cell."""
-        if tag in ("td", "th", "tr", "table"):
-            self._end()
-
-    def handle_data(self, data: str) -> None:
-        """Text of a cell."""
-        if self._cell is not None:
-            self._cell.append(data)
-
-    def _end(self) -> None:
-        if self._cell is not None and self.found and self.found[-1]:
-            row, text = self.found[-1][-1], " ".join("".join(self._cell).split())
-            if self._rows > 1:
-                self._below[len(row)] = self._rows - 1, text
-            row.append(text)
-            row += [""] * (self._columns - 1)
-            self._continue()
-        self._cell = None
-
-    def _continue(self) -> None:
-        """Cells of the rows above that stand in this one too, next to what is in it."""
-        row = self.found[-1][-1]
-        while (at := len(row)) in self._below:
-            rows, text = self._below.pop(at)
-            row.append(text)
-            if rows > 1:
-                self._below[at] = rows - 1, text

@@ -140,6 +140,11 @@ def _with_head(grid: Grid, names: Collection[str]) -> Grid:
     if len(grid) < 3:
         return grid
     first, second = grid[0], grid[1]
+    over = [cell for cell in first if cell]
+    n = next((at for at, cell in enumerate(first) if cell), 0)
+    named = len(over) == 1 and n > 0 and over[0] in names and all(second) and all(cell in names for cell in second[:n])
+    if named and not any(cell in names for cell in second[n:]):  # its columns' variable stands above their levels
+        return [[over[0], *[""] * (n - 1), *second[n:]], [*second[:n], *[""] * (len(second) - n)], *grid[2:]]
     k = next((at for at, cell in enumerate(second) if cell), 0)
     if not 0 < k < len(first) or not all(second[k:]) or any(first[k + 1 :]) or first[k] not in names:
         return grid

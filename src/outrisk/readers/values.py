@@ -7,7 +7,7 @@ A reader is a module with `recognises(source)` and `read(source, model)`, and a 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -33,6 +33,7 @@ from outrisk.outputs.tables.table_one import TableOneEntry
 from outrisk.readers import (
     esttab,
     gtsummary,
+    journal_table,
     linearmodels_output,
     mixed_output,
     modelsummary,
@@ -47,12 +48,13 @@ from outrisk.readers.cross_table import entries_of_cross_table
 from outrisk.readers.entry_of_regression import entry_of_coefficients
 from outrisk.readers.margins_table import entries_of_margins
 from outrisk.readers.printed_table_one import entries_of_table_one
+from outrisk.readers.printed_tables import list_of_tables
 from outrisk.readers.printed_test import entries_of_test
 from outrisk.readers.proportions_table import entries_of_proportions
 from outrisk.readers.rates_table import entries_of_rates
 from outrisk.readers.rows_of_shape import is_of_shape
 from outrisk.readers.shape_table import entries_of_shape
-from outrisk.readers.source import Source, one_sheet, read_source_of_values
+from outrisk.readers.source import Source, one_of, one_sheet, one_table, read_source_of_values, text_source
 from outrisk.readers.stata_choice import DescribedEntry
 from outrisk.readers.stata_entries import entries_of_log, is_log
 from outrisk.readers.stata_list import listed
@@ -76,14 +78,16 @@ _SINGLE = {
 
 _OF_R = "which is not read; give write.csv(broom::tidy(model)), or the printed summary(model)"
 _ELSEWHERE = {  # what marks tables that no reader knows -> of what, and what to give instead
-    r"\\begin\{tabular|\\hline|\\toprule": "LaTeX, which is not read; write it as CSV, text or HTML",
-    r"Dependent variable:": f"R's stargazer, {_OF_R}",
+    r"\\hline|\\toprule": "LaTeX without its \\begin{tabular}; give all of the table",
+    r"Dependent variable:": (
+        "R's stargazer as text, which is not read; write it as HTML or LaTeX, or give write.csv(broom::tidy(model))"
+    ),
     r"(?s)class=['\"]texreg|Num\. obs\..*Model 1|Model 1.*Num\. obs\.": f"R's texreg, {_OF_R}",
     r"(?i)\bParameter\b.*\bStandard\W*Error\b|\bAnalysis Of .*Parameter Estimates": (
         "SAS, which is not read; give a CSV with the columns term, estimate, std.error, p.value, which are read as R's "
         "broom::tidy has them, with terms such as sexm for the level m of sex"
     ),
-    r"R-squared Adj\.": "statsmodels' summary_col, which is not read; give the summary() of each model",
+    r"R-squared Adj\.": "statsmodels' summary_col as text, which is not read; give as_html() of it",
     r"(?s)^\s*-{10,}\s*\(1\).*(?:in parentheses|^N\s)": (
         "Stata's esttab as text, which is not read; write it by esttab using table.csv"
     ),
@@ -107,6 +111,7 @@ READERS: list[tuple[str, Reader]] = [  # the first that recognises a source read
     ("R's modelsummary", modelsummary),  # which numbers models as esttab does
     ("Stata esttab", esttab),
     ("R", r_output),
+    ("tables of models in documents", journal_table),
     ("SPSS", spss_output),
 ]
 
@@ -147,7 +152,7 @@ def _resolved(entry: Entry, codebook: Codebook, position: int, folder: Path, pla
             return [_of_mapping(entry, cells, codebook, place)]
         return [entry]
     if isinstance(entry, FormulaEntry):
-        source = regression_in(source, entry, codebook, place, model)
+        source = _of_models(regression_in(source, entry, codebook, place, model), model, place)
         return [entry_of_coefficients(read_coefficients(source, model, place), entry, codebook, place)]
     return entries_of_table(source, entry, codebook, place, model)
 
@@ -157,18 +162,45 @@ def source_of(values: str, folder: Path, place: str, percent: bool = False) -> t
     sheet as they are shown, rather than as shares.
     """
     if "\n" in values:
-        return Source(f"{place} the pasted text", text_of_log(values)), None
-    name, _, model = values.rpartition("#")
-    if name and model.isdigit() and not (folder / values).is_file():
-        source = _without_markup(read_source_of_values(folder / name))
-        return (one_sheet(source, int(model), place, percent), None) if source.sheets else (source, int(model))
-    source = _without_markup(read_source_of_values(folder / values))
-    return one_sheet(source, None, place, percent) if source.sheets else with_head(folder / values, source), None
+        pasted = text_source(f"{place} the pasted text", values, text_of_log)
+        return (one_table(pasted, "", place) if pasted.document else pasted), None
+    name, which = parted(values, folder)
+    source = _without_markup(read_source_of_values(folder / name))
+    if source.pages and (len(which) > 1 or (which and not which[0].isdecimal())):
+        source = replace(source, printed=tuple(source.pages), document="HTML")
+    if source.document:
+        table, model = _table_and_model(which, place)
+        return one_table(source, table, place), model
+    if len(which) > 1 or (which and not which[0].isdecimal()):
+        raise OutputError(f"{place}: {name} has no table '{'#'.join(which)}'; say its number, as in '{name}#1'")
+    number = int(which[0]) if which else None
+    if source.sheets:
+        return one_sheet(source, number, place, percent), None
+    return (source, number) if which else (with_head(folder / name, source), None)
+
+
+def parted(values: str, folder: Path) -> tuple[str, list[str]]:
+    """The file of `FILE#TABLE#MODEL` or `FILE#NUMBER`, and what stands behind it; all of it where no such file is
+    there.
+    """
+    name, which = values, list[str]()
+    while not (folder / name).is_file() and "#" in name:
+        name, _, last = name.rpartition("#")
+        which.insert(0, last.strip())
+    return (name, which) if (folder / name).is_file() or all(each.isdecimal() for each in which) else (values, [])
+
+
+def _table_and_model(which: Sequence[str], place: str) -> tuple[str, int | None]:
+    """Which table of a document, and which model of it."""
+    if len(which) > 2 or (len(which) == 2 and not which[1].isdecimal()):
+        raise OutputError(f"{place}: '#{'#'.join(which)}' is no table and model, as in '#2#1' or '#Table 2#1'")
+    return which[0] if which else "", int(which[1]) if len(which) == 2 else None
 
 
 def _without_markup(source: Source) -> Source:
     """A log of Stata as plain text, with decimal points."""
-    return source if source.sheets else replace(source, text=text_of_log(source.text))
+    plain = source.sheets or source.document
+    return source if plain else replace(source, text=text_of_log(source.text))
 
 
 def with_head(path: Path, source: Source) -> Source:
@@ -189,9 +221,27 @@ def files_of(values: object, folder: Path) -> list[Path]:
     """The file that the values of an entry are in, and a head beside it; none where they are in no file."""
     if not isinstance(values, str) or "\n" in values:
         return []
-    name, _, model = values.rpartition("#")
-    path = folder / (name if name and model.isdigit() and not (folder / values).is_file() else values)
+    path = folder / parted(values, folder)[0]
     return [each for each in (path, _head_of(path)) if each is not None and each.is_file()]
+
+
+def _of_models(source: Source, number: int | None, place: str) -> Source:
+    """The only table of a web page that has models; the page itself where statsmodels wrote it, or none has any.
+    OutputError where several have: whose number is meant is not told.
+    """
+    if len(source.pages) < 2 or statsmodels_summary.recognises(source):
+        return source
+    known = [
+        table
+        for table in (one_of(source, table) for table in source.pages if not table.fault)
+        if table.delimited and any(reader.recognises(table) for _, reader in READERS)
+    ]
+    if len(known) > 1:
+        raise OutputError(
+            f"{place}: it has {len(known)} tables of models, say which table, and which model of it, as in "
+            f"'{known[0].first_model}': {list_of_tables(source.pages)}"
+        )
+    return known[0] if known else source
 
 
 def read_coefficients(source: Source, model: int | None, place: str) -> Coefficients:

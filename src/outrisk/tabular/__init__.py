@@ -37,6 +37,8 @@ def read_source(path: Path, written: Written | None = None) -> Table:
     """
     if not path.is_file():
         raise DataError(f"{path}: {'not a file' if path.exists() else 'no such file'}")
+    if path.suffix.lower() in (".docx", ".docm", ".doc", ".rtf"):
+        raise DataError(f"{path}: a document is read for released numbers ('values' of an output), not for records")
     what, read = ENDINGS.get(path.suffix.lower(), ("CSV", None))
     if read is not None and written:
         raise DataError(f"{path}: separator, decimal mark and encoding are of CSV files; leave them out for {what}")

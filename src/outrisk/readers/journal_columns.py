@@ -1,0 +1,131 @@
+"""Tables of models as journals print them, with a column for each statistic: heads by other names than gtsummary's."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from outrisk.readers import gtsummary
+from outrisk.readers.cells_of_models import plain, whole
+from outrisk.readers.coefficients import Coefficients
+from outrisk.readers.printed_tables import PrintedTable
+from outrisk.readers.source import Grid, Source
+
+_HEADS = (  # of a column, in small letters -> what gtsummary calls it, the first that fits
+    (r"odds ratios?", "OR"),
+    (r"hazards? ratios?", "HR"),
+    (r"incidence[ -]rate ratios?", "IRR"),
+    (r"(?:risk|rate) ratios?|relative risks?", "RR"),
+    (r"prevalence ratios?", "PR"),
+    (r"log[ -]?odds", "log(OR)"),
+    (r"exp ?\(b\)|exp ?\(beta\)|exp ?\(coef\.?\)", "exp(Beta)"),
+    (r"estimates?|coef\.?|coeff\.?|coefficients?|b|unstandardi[sz]ed b", "estimate"),
+    (r"s\.?e\.?|std\.? ?err(?:or)?s?\.?|standard errors?", "SE"),
+    (r"c\.?i\.?|confidence intervals?", "ci"),
+    (r"(?:\d\d ?% )?(?:c\.?i\.? )?(?:lower|ll|lcl)(?: (?:limit|bound|ci|95 ?%))?", "lower"),
+    (r"(?:\d\d ?% )?(?:c\.?i\.? )?(?:upper|ul|ucl)(?: (?:limit|bound|ci|95 ?%))?", "upper"),
+    (r"p|sig\.?|p[ -]?values?|pr ?\(>\|[zt]\|\)", "p-value"),
+)
+_CI = r"(?:(\d\d(?:[.,]\d)?) ?% ?)?(?:c\.?i\.?|confidence intervals?)(?: ?\(?(\d\d(?:[.,]\d)?) ?%\)?)?"
+_ADJUSTED = re.compile(
+    r"^(?:adjusted|adj\.?|unadjusted|crude|univaria\w+|multivaria\w+|[ac](?=(?:or|hr|irr|rr|pr)\b))\s*"
+)
+_FITS = {
+    "observations": "No. Obs.",
+    "n": "No. Obs.",
+    "no. of observations": "No. Obs.",
+    "number of observations": "No. Obs.",
+    "r2": "R²",
+    "r-squared": "R²",
+    "log likelihood": "Log-likelihood",
+}
+_MOST_HEADS = 6
+_OVER = re.compile(r" \(one cell over \d+ columns\)$")
+
+
+def in_columns(grid: Grid) -> Grid | None:
+    """The table with gtsummary's heads; None of one whose heads are no statistics of a regression."""
+    grid = whole(grid)
+    for number, row in enumerate(grid[:_MOST_HEADS]):
+        heads = [_head(cell) for cell in row]
+        pairs = [at for at in range(1, len(heads) - 1) if heads[at : at + 2] == ["lower", "upper"]]
+        if pairs:
+            kept = [at for at in range(len(row)) if at - 1 not in pairs]
+            named = ["CI" if at in pairs else row[at] for at in kept]
+            above = [[each[at] for at in kept] for each in grid[:number]]
+            return in_columns([*above, named, *(_joined(each, pairs) for each in grid[number + 1 :])])
+        estimates = [head for head in heads[1:] if head and re.match(r"OR|HR|I?RR|PR|log|exp|estimate", head)]
+        beside = [head for head in heads[1:] if head and re.search(r"SE|ci|% CI|p-value", head)]
+        if estimates and beside:
+            standard = any(re.fullmatch(r"(?i)(?:beta|β|standardi[sz]ed .*)\W*", plain(cell)) for cell in row[1:])
+            if standard and "estimate" not in estimates:
+                return None
+            named = [
+                "label" if "estimate" in heads else "Characteristic",
+                *(h or c for h, c in zip(heads[1:], row[1:], strict=True)),
+            ]
+            if standard:
+                named = [f"({cell})" if re.fullmatch(r"(?i)beta|β", cell) else cell for cell in named]
+            return [*grid[:number], named, *map(_body, grid[number + 1 :])]
+    return None
+
+
+def _joined(row: list[str], pairs: list[int]) -> list[str]:
+    """A row whose lower and upper limits stand in one cell."""
+    found = list[str]()
+    for at, cell in enumerate(row):
+        if at in pairs:
+            found.append(f"{cell} to {row[at + 1]}" if cell or row[at + 1] else "")
+        elif at - 1 not in pairs:
+            found.append(cell)
+    return found
+
+
+def read_columns(source: Source, table: PrintedTable, grid: Grid, model: int | None) -> Coefficients:
+    """The regression of a table whose heads are gtsummary's; standard errors beside ratios, which may be of b or of
+    exp(b), are left out.
+    """
+    found = gtsummary.read(replace(source, chosen=replace(table, grid=grid)), model)
+    if found.level is None and (level := re.search(r"(\d\d(?:\.\d+)?) ?% ?(?:c\.?i|confidence)", _said(table), re.I)):
+        found = replace(found, level=float(level[1]) / 100)
+    parts = {part for _, texts in found.rows for part in texts}
+    if found.exponentiated and "standard_errors" in parts:
+        rows = tuple((name, {k: v for k, v in texts.items() if k != "standard_errors"}) for name, texts in found.rows)
+        return replace(found, rows=rows, unread=(*found.unread, "standard errors beside ratios, of b or of exp(b)"))
+    return found
+
+
+def _said(table: PrintedTable) -> str:
+    return " ".join((table.caption, *table.notes))
+
+
+def _head(cell: str) -> str:
+    """What gtsummary calls a column; '' of one that is not known."""
+    text = " ".join(plain(cell).replace("*", "").split()).casefold().strip(" :")
+    text = re.sub(r"(?<=[a-z)])[¹²³⁴-⁹]+$", "", text)
+    text = _ADJUSTED.sub("", text) or text
+    if limits := re.fullmatch(_CI, text):
+        level = limits[1] or limits[2]
+        return f"{level.replace(',', '.')}% CI" if level else "ci"
+    if both := re.fullmatch(r"(.+?)\s*[(\[]\s*([^()\[\]]+?)\s*[)\]]", text):
+        outer, inner = _one(both[1]), _head(both[2])
+        if outer and (inner in ("SE", "ci") or inner.endswith("% CI")):
+            return f"{outer} ({inner})"
+    return _one(text)
+
+
+def _one(text: str) -> str:
+    text = _ADJUSTED.sub("", text) or text
+    if text in ("or", "hr", "irr", "rr", "pr"):
+        return text.upper()
+    return next((name for words, name in _HEADS if re.fullmatch(words, text)), "")
+
+
+def _body(row: list[str]) -> list[str]:
+    called = plain(row[0]).casefold().rstrip(":")
+    if called == "r² / r² adjusted":  # of sjPlot, whose second is told by the first and n
+        return ["R²", *(_OVER.sub("", cell).partition(" / ")[0] for cell in row[1:])]
+    name = _FITS.get(called, "")
+    if not name:
+        return row
+    return [name, *(_OVER.sub("", cell) for cell in row[1:])]

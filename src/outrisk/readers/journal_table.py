@@ -1,0 +1,221 @@
+"""Tables of models side by side as journals, stargazer, texreg and `summary_col` print them: a column a model, an
+estimate with stars, and in brackets behind or below it what the table says it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from outrisk.errors import OutputError
+from outrisk.outputs.regression.release import Kind
+from outrisk.readers.cells_of_models import has_comma, plain, whole, with_brackets
+from outrisk.readers.coefficients import Coefficients, unread
+from outrisk.readers.journal_columns import in_columns, read_columns
+from outrisk.readers.journal_rows import BRACKETED, Rows, is_estimate
+from outrisk.readers.printed_number import read_printed
+from outrisk.readers.printed_tables import PrintedTable
+from outrisk.readers.remarks import remark
+from outrisk.readers.source import Grid, Source
+
+_SAYS = (  # what words of a table say that brackets have -> the part
+    (r"standard errors?|\bs\.?e\.?s?\b|std\.? err", "standard_errors"),
+    (r"confidence intervals?|\d ?% ?c\.?i\b|\bc\.?i\.? ", "limits"),
+    (r"\bt[- ]?(?:statistics?|values?|ratios?|stats?)\b", "statistic"),
+    (r"\bz[- ]?(?:statistics?|values?|scores?|stats?)\b", "statistic"),
+    (r"\bp[- ]?values?\b", "p_values"),
+)
+_IN = r"[^.;\n]*?\b(?:in|within|between)\s+(?:\w+\s+)?(?:parenthes[ie]s|brackets)|(?:parenthes[ie]s|brackets)[^.;\n]*"
+_RATIOS: tuple[tuple[str, tuple[Kind, ...]], ...] = (
+    (r"(?i:\bodds[ -]ratios?)|\b[ac]?ORs?\b", ("logit", "ologit", "mnlogit")),
+    (r"(?i:\bhazards?[ -]ratios?)|\b[ac]?HRs?\b", ("cox",)),
+    (r"(?i:\b(?:incidence[ -]rate|rate|risk|prevalence)[ -]ratios?)|\b[ac]?(?:IRR|RR|PR)s?\b", ("poisson", "negbin")),
+    (r"(?i)\bexponentiated\b|\bexp ?\((?:b|beta|coef)", ()),
+)
+_NOT_RATIOS = r"(?i)\blog[ -]odds\b|\bcoefficients?\b(?! are exponentiated)|\bunstandardi[sz]ed\b|\blog\((?:or|hr)\)"
+_OTHER_SCALE = re.compile(r"(?i)\bstandardi[sz]ed\b|\bmarginal effects?\b|\belasticit|\bbeta coefficients?\b")
+_LEVEL = re.compile(r"(\d\d(?:\.\d+)?) ?% ?(?:c\.?i|confidence)", re.I)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """The head of a table (rows above `body`), its models' columns with their heads, and lines of words below it."""
+
+    grid: Grid
+    body: int
+    models: tuple[int, ...]
+    heads: tuple[str, ...]
+    lines: tuple[str, ...]
+
+
+def recognises(source: Source) -> bool:
+    """Whether it is a table of a document or a page with columns of estimates and of what is in brackets."""
+    table = _table(source)
+    if table is None or any({"b", "sig."} <= {cell.casefold() for cell in row} for row in table.grid[:6]):  # of SPSS
+        return False
+    return in_columns(table.grid) is not None or _laid(table.grid) is not None
+
+
+def read(source: Source, model: int | None = None) -> Coefficients:
+    """The regression; `model` is its number where there are several."""
+    table = _table(source)
+    assert table is not None
+    columns = in_columns(table.grid)
+    if columns is not None:
+        return read_columns(source, table, columns, model)
+    layout = _laid(table.grid)
+    assert layout is not None
+    at = _chosen(layout, model, source.name, source.first_model)
+    head = layout.heads[layout.models.index(at)]
+    said = " . ".join(
+        (table.caption, head, layout.grid[layout.body - 1][0] if layout.body else "", *layout.lines, *table.notes)
+    )
+    stargazer = any(re.search(r"Dependent variable", cell, re.I) for row in layout.grid[: layout.body] for cell in row)
+    texreg = any(re.fullmatch(r"Num\. obs\.", plain(row[0])) for row in layout.grid)
+    if other := _OTHER_SCALE.search(said.replace("unstandard", "").replace("Unstandard", "")):
+        raise OutputError(
+            f"{source.name}: its estimates are of another scale ({other[0]}), which no output has; write b"
+        )
+    second = _in_brackets(said, source.name)
+    if not second and (stargazer or texreg):
+        remark(source.name, "numbers in brackets are read as standard errors, as stargazer and texreg write them")
+        second = "standard_errors"
+    found = Rows(source.name, at, second)
+    for row in layout.grid[layout.body :]:
+        found.take(row)
+    return _coefficients(found, said, head, stargazer)
+
+
+def _table(source: Source) -> PrintedTable | None:
+    if source.chosen is not None:
+        return source.chosen
+    return source.pages[0] if len(source.pages) == 1 else None
+
+
+def _laid(grid: Grid) -> _Layout | None:
+    """The layout of a table; None where no column has estimates with something in brackets, or stars."""
+    grid = [row for row in ([plain(cell) for cell in row] for row in whole(grid)) if any(row)]
+    if not grid or len(grid[0]) < 2:
+        return None
+    lines = [row for row in grid if row[0] and not any(row[1:]) and len(row[0]) > 30]
+    notes = [
+        " ".join(filter(None, row)) for row in grid if re.match(r"(?i)\W*notes?\b|\*|[†‡]", row[0]) or _says_stars(row)
+    ]
+    kept = [
+        row for row in grid if row not in lines and not re.match(r"(?i)\W*notes?\b", row[0]) and not _says_stars(row)
+    ]
+    body = next((at for at, row in enumerate(kept) if any(map(is_estimate, row[1:]))), len(kept))
+    while body and body < len(kept) and kept[body - 1][0] and not any(kept[body - 1][1:]):
+        body -= 1  # a heading above the first estimate
+    rows = kept[body:]
+    width = len(grid[0])
+    models = [at for at in range(1, width) if any(is_estimate(row[at]) for row in rows)]
+    bracketed = any(BRACKETED.fullmatch(row[at]) or with_brackets(row[at])[1] for row in rows for at in models)
+    if not models or not bracketed or not body:
+        return None
+    if any(BRACKETED.fullmatch(row[at]) for row in rows for at in range(1, width) if at not in models):
+        return None  # what is in brackets has columns of its own, without a head that says so
+    heads = tuple(_head(kept[:body], at, models) for at in models)
+    told = [*(row[0] for row in lines), *notes]
+    return _Layout(kept, body, tuple(models), heads, tuple(dict.fromkeys(told)))
+
+
+def _says_stars(row: Sequence[str]) -> bool:
+    return any(re.search(r"p ?[<≤] ?[0.]", cell) for cell in row) and not any(map(is_estimate, row[1:]))
+
+
+def _head(rows: Sequence[Sequence[str]], at: int, models: Sequence[int]) -> str:
+    """What stands above a column, also over several."""
+    found = list[str]()
+    for row in rows:
+        cell = next((row[left] for left in range(at, 0, -1) if row[left]), "")
+        if cell and cell not in found:
+            found.append(cell)
+    return " ".join(found)
+
+
+def _chosen(layout: _Layout, model: int | None, name: str, say: str) -> int:
+    if model is None and len(layout.models) > 1:
+        names = ", ".join(f"{number} '{head[:40]}'" for number, head in enumerate(layout.heads, 1))
+        raise OutputError(
+            f"{name}: it has {len(layout.models)} models: {names}; say which one behind the table, as in '{say}'"
+        )
+    if not 1 <= (model or 1) <= len(layout.models):
+        raise OutputError(f"{name}: no model {model}; it has {len(layout.models)}")
+    return layout.models[(model or 1) - 1]
+
+
+def _in_brackets(said: str, name: str) -> str:
+    """What the words of a table say that single numbers in brackets are; '' where they say nothing. OutputError where
+    they say several things.
+    """
+    near = " ".join(re.findall(rf"(?i){_IN}", said)).casefold()
+    inside = [f"{text.casefold().strip()} " for text in re.findall(r"[(\[]([^()\[\]]*)[)\]]", said)]
+    alone = [
+        text
+        for text in inside
+        if any(re.fullmatch(rf"(?:robust |clustered |\d\d(?:\.\d)? ?% ?)?(?:{words})\W*", text) for words, _ in _SAYS)
+    ]
+    near = f"{near} {' '.join(alone)} "
+    found = list(dict.fromkeys(part for words, part in _SAYS if re.search(words, near)))
+    if len(found) > 1:
+        raise OutputError(
+            f"{name}: what its numbers in brackets are may be {' or '.join(found).replace('_', ' ')}; keep one of "
+            "these in its caption and notes"
+        )
+    return found[0] if found else ""
+
+
+def _coefficients(found: Rows, said: str, head: str, stargazer: bool) -> Coefficients:
+    known = [(name, texts) for name, texts in found.rows if "coefficients" in texts]
+    if not known:
+        raise OutputError(f"{found.place}: it has no coefficients of this model")
+    comma = has_comma([text for _, texts in known for text in texts.values()])
+    ratios, kinds = _scale(said, head)
+    numbers = [read_printed(texts["coefficients"], comma) for _, texts in known]
+    above = all(number is not None and number.value > 0 for number in numbers)
+    if ratios and not above:
+        raise OutputError(f"{found.place}: it speaks of ratios, and not all of its estimates are above 0; correct one")
+    rows, told = found.rows, list(found.others)
+    if any("statistic" in texts for _, texts in rows):
+        told.append("statistics in brackets")
+        rows = [(name, {k: v for k, v in texts.items() if k != "statistic"}) for name, texts in rows]
+    if ratios and any("standard_errors" in texts for _, texts in rows):
+        told.append("standard errors beside ratios, of b or of exp(b)")
+        rows = [(name, {k: v for k, v in texts.items() if k != "standard_errors"}) for name, texts in rows]
+    level = _LEVEL.search(said)
+    return Coefficients(
+        tuple(rows),
+        single=found.single,
+        exponentiated=bool(ratios),
+        errors_of_ratios=above and not ratios,
+        open_scale=above and not ratios,
+        level=float(level[1]) / 100 if level and found.limits else None,
+        own_digits=True,
+        perhaps_profiled=found.limits,
+        robust="robust"
+        if re.search(r"(?i)\brobust\b|heteroske|\bhc\d\b", said)
+        else "by clusters"
+        if re.search(r"(?i)\bcluster", said)
+        else "",
+        clustered=bool(re.search(r"(?i)\bcluster", said)),
+        kinds=kinds if ratios else (),
+        comma=comma,
+        expected=True,
+        headed=True,
+        n_may_be_events=True,
+        unread=(*unread(told, found.single),),
+    )
+
+
+def _scale(said: str, head: str) -> tuple[bool, tuple[Kind, ...]]:
+    """Whether estimates are exp(b), and of which models; by the head of the column, else by all words of the table."""
+    for text in (head, said):
+        found = [kinds for words, kinds in _RATIOS if re.search(words, text)]
+        plain_ = re.search(_NOT_RATIOS, text)
+        if found and not plain_:
+            return True, found[0] if len(found) == 1 else ()
+        if plain_:
+            return False, ()
+    return False, ()
