@@ -51,6 +51,8 @@ from outrisk.readers.printed_test import entries_of_test
 from outrisk.readers.proportions_table import entries_of_proportions
 from outrisk.readers.rates_table import entries_of_rates
 from outrisk.readers.rows_of_shape import is_of_shape
+from outrisk.readers.sas_entries import entries_of_listing, has_tables
+from outrisk.readers.sas_models import has_regressions, regression_in_listing
 from outrisk.readers.shape_table import entries_of_shape
 from outrisk.readers.source import Source, one_sheet, read_source_of_values
 from outrisk.readers.stata_choice import DescribedEntry
@@ -146,6 +148,9 @@ def _resolved(entry: Entry, codebook: Codebook, position: int, folder: Path, pla
             cells = read_file_of_values(Path(source.name), built)[built[0].name]
             return [_of_mapping(entry, cells, codebook, place)]
         return [entry]
+    if isinstance(entry, FormulaEntry) and has_regressions(source):
+        table, entry = regression_in_listing(source, entry, codebook, place, model)
+        return [entry_of_coefficients(table, entry, codebook, place)]
     if isinstance(entry, FormulaEntry):
         source = regression_in(source, entry, codebook, place, model)
         return [entry_of_coefficients(read_coefficients(source, model, place), entry, codebook, place)]
@@ -267,6 +272,8 @@ def entries_of_table(
         return [entries_of_margins(margins_in(source, entry, codebook, place, number), entry, codebook, place)]
     if isinstance(entry, CorrelationsEntry) and is_matrix(source):
         return [entry_of_matrix(source, entry, codebook, place, number)]
+    if isinstance(entry, DescribedEntry) and has_tables(source):
+        return entries_of_listing(source, entry, codebook, place, number)
     if isinstance(entry, DescribedEntry) and is_log(source):
         return entries_of_log(source, entry, codebook, place, number)
     if isinstance(entry, DescribedEntry | ModeEntry) and (rows := listed(source, number, place)) is not None:
