@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import statsmodels.formula.api as smf
 from scipy import stats
 
@@ -179,3 +180,278 @@ def logistic(frame, response, numbers, classes, event, *, coding="reference", ra
                 f"                 {shown:<20}{math.exp(real):>8.3f}{math.exp(low):>12.3f}{math.exp(high):>9.3f}"
             )
     return "\n".join(line.rstrip() for line in out) + "\n\n", fit
+
+
+STATISTICS = {
+    "N": lambda x: f"{len(x):d}",
+    "Mean": lambda x: best(x.mean()),
+    "Std Dev": lambda x: best(x.std()) if len(x) > 1 else ".",
+    "Std Error": lambda x: best(x.std() / math.sqrt(len(x))),
+    "Minimum": lambda x: best(x.min()),
+    "Maximum": lambda x: best(x.max()),
+    "Sum": lambda x: best(x.sum()),
+    "Lower Quartile": lambda x: best(quantile(x, 0.25)),
+    "Median": lambda x: best(quantile(x, 0.5)),
+    "Upper Quartile": lambda x: best(quantile(x, 0.75)),
+    "90th Pctl": lambda x: best(quantile(x, 0.9)),
+    "Lower 95% CL for Mean": lambda x: best(x.mean() - stats.t.ppf(0.975, len(x) - 1) * x.std() / math.sqrt(len(x))),
+    "Upper 95% CL for Mean": lambda x: best(x.mean() + stats.t.ppf(0.975, len(x) - 1) * x.std() / math.sqrt(len(x))),
+}
+
+
+def quantile(x, share):
+    """Definition 5 of SAS: the mean of two records where n times the share is whole, else the one after it."""
+    ordered = np.sort(np.asarray(x, dtype=float))
+    at = len(ordered) * share
+    whole = round(at)
+    if abs(at - whole) < 1e-9:
+        return (ordered[max(whole - 1, 0)] + ordered[min(whole, len(ordered) - 1)]) / 2
+    return ordered[math.ceil(at) - 1]
+
+
+def means(frame, values, names, classes=(), label=""):
+    """PROC MEANS of one variable or several, by CLASS variables, in one panel."""
+    wide = {name: max(12, len(name.split()[0]) + 2) for name in names}
+    split = {name: name.split(" ", 2) if "%" in name else name.split(" ", 1) for name in names}
+    first = {name: (" ".join(part[:2]) if "%" in name else part[0]) for name, part in split.items()}
+    second = {name: (part[2] if "%" in name else part[1] if len(part) > 1 else "") for name, part in split.items()}
+    short = {name for name in names if name in ("Std Dev", "Std Error", "90th Pctl", "Mean", "N")}
+    above = "".join(f"{'' if name in short or not second[name] else first[name]:>{wide[name] + 4}}" for name in names)
+    below = "".join(
+        f"{name if name in short or not second[name] else second[name]:>{wide[name] + 4}}" for name in names
+    )
+    stubs = "".join(f"{name:<14}" for name in classes)
+    obs = 6 if classes else 0
+    variable = len(values) > 1
+    width = len(stubs) + obs + (14 if variable else 0)
+    out = []
+    if not variable:
+        out += [f"Analysis Variable : {values[0]} {label}".center(WIDE).rstrip(), ""]
+    heads = [f"{'':<{len(stubs)}}{'N' if obs else '':>{obs}}{'':<{14 if variable else 0}}{above}".rstrip()]
+    heads.append(
+        f"{stubs}{'Obs' if obs else '':>{obs}}{'    Variable' if variable and obs else 'Variable' if variable else '':<{14 if variable else 0}}{below}"
+    )
+    rule = "-" * (width + len(below) - len(stubs) + len(stubs))
+    out += [*[head for head in heads if head.strip()], rule]
+    some = frame.dropna(subset=list(classes))
+    groups = (
+        [((), some)]
+        if not classes
+        else [(key if isinstance(key, tuple) else (key,), mine) for key, mine in some.groupby(list(classes), sort=True)]
+    )
+    before = ()
+    for key, mine in groups:
+        for number, value in enumerate(values):
+            x = mine[value].dropna()
+            texts = "".join(f"{STATISTICS[name](x):>{wide[name] + 4}}" for name in names)
+            shown = ["" if before[: at + 1] == key[: at + 1] else str(level) for at, level in enumerate(key)]
+            left = "".join(f"{each:<14}" for each in shown) + (f"{len(mine):>{obs}d}" if obs else "")
+            left = left if number == 0 else " " * (len(stubs) + obs)
+            called = (f"    {value}" if obs else value) if variable else ""
+            out.append(f"{left}{called:<{14 if variable else 0}}{texts}")
+        before = key
+        out += [""] if variable and classes else []
+    while out[-1] == "":
+        out.pop()
+    return "\n".join([*out, rule]) + "\n\n"
+
+
+def univariate(frame, value, label=""):
+    """PROC UNIVARIATE of one variable."""
+    x = frame[value].dropna()
+    n = len(x)
+    pairs = [
+        ("N", f"{n}", "Sum Weights", f"{n}"),
+        ("Mean", f"{x.mean():.7g}", "Sum Observations", f"{x.sum():.8g}"),
+        ("Std Deviation", f"{x.std():.8g}", "Variance", f"{x.var():.8g}"),
+        ("Skewness", f"{x.skew():.8f}", "Kurtosis", f"{x.kurt():.8f}"),
+        ("Uncorrected SS", f"{(x**2).sum():.8g}", "Corrected SS", f"{x.var() * (n - 1):.8g}"),
+        ("Coeff Variation", f"{100 * x.std() / x.mean():.8g}", "Std Error Mean", f"{x.std() / math.sqrt(n):.8g}"),
+    ]
+    out = [
+        f"Variable:  {value}{f'  ({label})' if label else ''}".center(80).rstrip(),
+        "",
+        "Moments".center(80).rstrip(),
+        "",
+    ]
+    out += [f"          {a:<20}{b:>12}    {c:<20}{d:>12}" for a, b, c, d in pairs]
+    out += ["", "", "Basic Statistical Measures".center(80).rstrip(), "",
+            "              Location                    Variability", "",
+            f"          Mean     {x.mean():.5f}     Std Deviation   {x.std():.5f}", "", "",
+            "           Tests for Location: Mu0=0", "", "Test           -Statistic-    -----p Value------", "",
+            "Student's t    t  78.74077    Pr > |t|    <.0001", "", "Quantiles (Definition 5)".center(80).rstrip(), "",
+            "                  Quantile       Estimate", ""]  # fmt: skip
+    for share, name in ((1, "100% Max"), (0.99, "99%"), (0.95, "95%"), (0.9, "90%"), (0.75, "75% Q3"), (0.5, "50% Median"),
+                        (0.25, "25% Q1"), (0.1, "10%"), (0.05, "5%"), (0.01, "1%"), (0, "0% Min")):  # fmt: skip
+        out.append(
+            f"                  {name:<12}{quantile(x, share) if 0 < share < 1 else np.quantile(x, share):>10.3f}"
+        )
+    out += ["", "Extreme Observations".center(80).rstrip(), "", "          ----Lowest----        ----Highest---", "",
+            "           Value      Obs        Value      Obs", ""]  # fmt: skip
+    for low, high in zip(np.sort(x)[:5], np.sort(x)[-5:], strict=True):
+        out.append(f"          {low:>6.2f}{12:>9d}{high:>13.2f}{7:>9d}")
+    return "\n".join(out) + "\n\n"
+
+
+def reg(frame, response, terms, *, label="", limits=False):
+    """PROC REG of numbers."""
+    data = frame[[response, *terms]].dropna()
+    fit = smf.ols(f"{response} ~ {' + '.join(terms)}", data).fit()
+    k = len(terms)
+    out = ["Model: MODEL1".center(80).rstrip(), f"Dependent Variable: {response} {label}".rstrip().center(80).rstrip(), "",
+           f"               Number of Observations Read        {len(frame):6d}",
+           f"               Number of Observations Used        {len(data):6d}", "", "",
+           "Analysis of Variance".center(80).rstrip(), "",
+           "                                    Sum of           Mean",
+           "Source                   DF        Squares         Square    F Value    Pr > F", "",
+           f"Model                {k:6d}{fit.ess:15.5f}{fit.mse_model:15.5f}{fit.fvalue:11.2f}    {p_value(fit.f_pvalue)}",
+           f"Error                {int(fit.df_resid):6d}{fit.ssr:15.5f}{fit.mse_resid:15.5f}",
+           f"Corrected Total      {len(data) - 1:6d}{fit.centered_tss:15.5f}", "", "",
+           f"Root MSE            {math.sqrt(fit.mse_resid):12.5f}    R-Square     {fit.rsquared:.4f}",
+           f"Dependent Mean      {data[response].mean():12.5f}    Adj R-Sq     {fit.rsquared_adj:.4f}",
+           f"Coeff Var           {100 * math.sqrt(fit.mse_resid) / data[response].mean():12.5f}", "", "",
+           "Parameter Estimates".center(80).rstrip(), "",
+           "                     Parameter       Standard",
+           "Variable     DF       Estimate          Error    t Value    Pr > |t|"
+           + ("       95% Confidence Limits" if limits else ""), ""]  # fmt: skip
+    for name in fit.params.index:
+        ends = fit.conf_int().loc[name]
+        out.append(
+            f"{name:<12}{1:>3d}{fit.params[name]:>15.5f}{fit.bse[name]:>15.5f}{fit.tvalues[name]:>11.2f}"
+            f"{p_value(fit.pvalues[name]):>12}" + (f"{ends[0]:>15.5f}{ends[1]:>13.5f}" if limits else "")
+        )
+    return "\n".join(out) + "\n\n"
+
+
+def glm(frame, response, numbers, classes):
+    """PROC GLM with / SOLUTION: the last level is the reference, and estimates have the mark B."""
+    data = frame[[response, *numbers, *classes]].dropna()
+    levels = {name: sorted(data[name].unique()) for name in classes}
+    parts = [f"C({name}, Treatment(reference={levels[name][-1]!r}))" for name in classes]
+    fit = smf.ols(f"{response} ~ {' + '.join([*parts, *numbers])}", data).fit()
+    out = ["Class Level Information".center(80).rstrip(), "", "                Class         Levels    Values", ""]
+    out += [f"                {name:<10}{len(of):>10d}    {' '.join(map(str, of))}" for name, of in levels.items()]
+    out += ["", "", f"                     Number of Observations Read        {len(frame):6d}",
+            f"                     Number of Observations Used        {len(data):6d}",
+            page(4, feed=True) + procedure("GLM"), f"Dependent Variable: {response}", "",
+            "                                        Sum of",
+            "Source                      DF         Squares     Mean Square    F Value    Pr > F", "",
+            f"Model                   {int(fit.df_model):6d}{fit.ess:16.6f}{fit.mse_model:16.6f}{fit.fvalue:11.2f}    0.1000", "",
+            f"Error                   {int(fit.df_resid):6d}{fit.ssr:16.6f}{fit.mse_resid:16.6f}", "", "",
+            f"R-Square     Coeff Var      Root MSE    {response} Mean", "",
+            f"{fit.rsquared:.6f}      {100 * math.sqrt(fit.mse_resid) / data[response].mean():.5f}      "
+            f"{math.sqrt(fit.mse_resid):.6f}     {data[response].mean():.6f}", "", "",
+            "Source                      DF       Type I SS     Mean Square    F Value    Pr > F", "",
+            f"{classes[0]:<12}             2      1.00000000      0.50000000       0.10    0.9000", "",
+            "                                         Standard",
+            "Parameter             Estimate              Error    t Value    Pr > |t|", ""]  # fmt: skip
+    mark = "B" if classes else " "
+
+    def row(stub, key):
+        return (f"{stub:<18}{fit.params[key]:>14.8f} {mark}{fit.bse[key]:>17.8f}{fit.tvalues[key]:>11.2f}"
+                f"{p_value(fit.pvalues[key]):>12}")  # fmt: skip
+
+    out.append(row("Intercept", "Intercept"))
+    for name, part in zip(classes, parts, strict=True):
+        out += [row(f"{name:<10}{level}", f"{part}[T.{level}]") for level in levels[name][:-1]]
+        out.append(f"{f'{name:<10}{levels[name][-1]}':<18}{0:>14.8f} B{'.':>17}{'.':>11}{'.':>12}")
+    for name in numbers:
+        text = row(name, name)
+        out.append(text.replace(" B ", "   ") if mark == "B" else text)
+    out += ["", "NOTE: The X'X matrix has been found to be singular, and a generalized inverse was used to solve"]
+    return "\n".join(out) + "\n\n"
+
+
+def genmod(frame, response, numbers, classes, *, family="Poisson"):
+    """PROC GENMOD of counts, whose classes are coded as those of GLM."""
+    data = frame[[response, *numbers, *classes]].dropna()
+    levels = {name: sorted(data[name].unique()) for name in classes}
+    parts = [f"C({name}, Treatment(reference={levels[name][-1]!r}))" for name in classes]
+    formula = f"{response} ~ {' + '.join([*parts, *numbers])}"
+    fit = (
+        smf.poisson(formula, data).fit(disp=0)
+        if family == "Poisson"
+        else smf.negativebinomial(formula, data).fit(disp=0)
+    )
+    out = ["Model Information".center(80).rstrip(), "", "              Data Set              WORK.PEOPLE",
+           f"              Distribution          {family}", "              Link Function         Log",
+           f"              Dependent Variable    {response}", "", "",
+           f"              Number of Observations Read    {len(frame):6d}",
+           f"              Number of Observations Used    {len(data):6d}", "", "",
+           "Class Level Information".center(80).rstrip(), "", "              Class      Levels    Values", ""]  # fmt: skip
+    out += [f"              {name:<10}{len(of):>7d}    {' '.join(map(str, of))}" for name, of in levels.items()]
+    out += ["", "", "Criteria For Assessing Goodness Of Fit".center(80).rstrip(), "",
+            "     Criterion                     DF           Value        Value/DF", "",
+            "     Deviance                      55         40.1234          0.7295",
+            f"     Log Likelihood                         {fit.llf + 50:15.4f}",
+            f"     Full Log Likelihood                    {fit.llf:15.4f}", "", "Algorithm converged.", "",
+            "Analysis Of Maximum Likelihood Parameter Estimates".center(80).rstrip(), "",
+            "                                Standard     Wald 95% Confidence          Wald",
+            "Parameter          DF  Estimate    Error           Limits           Chi-Square    Pr > ChiSq", ""]  # fmt: skip
+
+    def row(stub, key):
+        b, error = fit.params[key], fit.bse[key]
+        test = f"{(b / error) ** 2:>13.2f}{p_value(2 * stats.norm.sf(abs(b / error))):>14}" if key != "alpha" else ""
+        return (
+            f"{stub:<18}{1:>3d}{b:>10.4f}{error:>9.4f}{b - 1.959964 * error:>12.4f}{b + 1.959964 * error:>10.4f}{test}"
+        )
+
+    out.append(row("Intercept", "Intercept"))
+    for name, part in zip(classes, parts, strict=True):
+        out += [row(f"{name:<10}{level}", f"{part}[T.{level}]") for level in levels[name][:-1]]
+        stub = f"{name:<10}{levels[name][-1]}"
+        out.append(f"{stub:<18}{0:>3d}{0:>10.4f}{0:>9.4f}{0:>12.4f}{0:>10.4f}{'.':>13}{'.':>14}")
+    out += [row(name, name) for name in numbers]
+    if family == "Poisson":
+        out += [
+            f"{'Scale':<18}{0:>3d}{1:>10.4f}{0:>9.4f}{1:>12.4f}{1:>10.4f}",
+            "",
+            "NOTE: The scale parameter was held fixed.",
+        ]
+    else:
+        out += [
+            row("Dispersion", "alpha"),
+            "",
+            "NOTE: The negative binomial dispersion parameter was estimated by maximum likelihood.",
+        ]
+    return "\n".join(out) + "\n\n"
+
+
+def phreg(frame, time, status, numbers, classes, *, censored=0, ties="BRESLOW", strata=""):
+    """PROC PHREG with reference coding, its default."""
+    data = frame[[time, status, *numbers, *classes, *([strata] if strata else [])]].dropna()
+    parts = [f"C({name}, Treatment(reference={base!r}))" for name, base in classes.items()]
+    model = smf.phreg(f"{time} ~ {' + '.join([*parts, *numbers])}", data, status=(data[status] != censored).astype(int),
+                      ties=ties.lower(), strata=data[strata] if strata else None)  # fmt: skip
+    fit = model.fit()
+    events = int((data[status] != censored).sum())
+    out = ["Model Information".center(80).rstrip(), "", "           Data Set                 WORK.PEOPLE",
+           f"           Dependent Variable       {time}", f"           Censoring Variable       {status}",
+           f"           Censoring Value(s)       {censored}", f"           Ties Handling            {ties}", "", "",
+           f"           Number of Observations Read    {len(frame):6d}",
+           f"           Number of Observations Used    {len(data):6d}", "", ""]  # fmt: skip
+    if classes:
+        out += ["Class Level Information".center(80).rstrip(), "", "                                     Design",
+                "           Class      Value         Variables", ""]  # fmt: skip
+        for name, base in classes.items():
+            levels = sorted(data[name].unique())
+            others = [each for each in levels if each != base]
+            for number, level in enumerate(levels):
+                cells = "".join(f"{int(level == other):>7d}" for other in others)
+                out.append(f"           {name if number == 0 else '':<10} {level!s:<10}{cells}")
+        out += ["", ""]
+    out += ["Summary of the Number of Event and Censored Values".center(80).rstrip(), "",
+            "                                                Percent", "              Total       Event    Censored    Censored", "",
+            f"           {len(data):8d}{events:12d}{len(data) - events:12d}{100 * (1 - events / len(data)):12.2f}", "", "",
+            "Model Fit Statistics".center(80).rstrip(), "",
+            "                                 Without           With", "                Criterion     Covariates     Covariates", "",
+            f"                -2 LOG L  {-2 * fit.llf + 3:15.3f}{-2 * fit.llf:15.3f}", "", "",
+            "Analysis of Maximum Likelihood Estimates".center(80).rstrip(), "",
+            "                               Parameter      Standard                                  Hazard",
+            "Parameter               DF      Estimate         Error    Chi-Square    Pr > ChiSq       Ratio    Label", ""]  # fmt: skip
+    names = [(name, level) for name, base in classes.items() for level in sorted(data[name].unique()) if level != base]
+    for (name, level), b, error in zip([*names, *((each, "") for each in numbers)], fit.params, fit.bse, strict=True):
+        z = b / error
+        out.append(f"{name:<12} {level:<8}{1:>5d}{b:>14.5f}{error:>14.5f}{z * z:>14.4f}{p_value(2 * stats.norm.sf(abs(z))):>14}"
+                   f"{math.exp(b):>12.3f}    {f'{name} {level}' if level else 'Age in years'}")  # fmt: skip
+    return "\n".join(out) + "\n\n"

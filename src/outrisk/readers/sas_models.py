@@ -51,7 +51,7 @@ def _chosen(fits: Sequence[SasFit], entry: FormulaEntry, codebook: Codebook, pla
     if number is not None or len(fits) == 1:
         return fits[(number or 1) - 1]
     fitting = [each for each in fits if _fits(each, entry, codebook)]
-    if len({(each.text, each.step.whom) for each in fitting}) != 1:
+    if len({(" ".join(each.text.split()), each.step.whom) for each in fitting}) != 1:
         what = f"{len(fitting)} that may be" if fitting else "none that is"
         raise OutputError(
             f"{place}: it has {len(fits)} regressions, {what} the output's; say which behind the file's name, as in "

@@ -83,14 +83,14 @@ def rows_of(
 
 
 def _overlap(found: Sequence[Row], part: Sequence[Row]) -> bool:
-    there = {(row.name, row.outcome) for row in found}
-    return any((row.name, row.outcome) in there for row in part)
+    there = {(row.effect, row.level, row.outcome) for row in found}
+    return any((row.effect, row.level, row.outcome) in there for row in part)
 
 
 def _heads(lines: Sequence[str], title: int) -> tuple[list[str], int]:
     """The lines of the head below a title, and the line of the first row."""
     at, heads = title, list[str]()
-    if re.match(r"^\s*Parameter\s+Estimate", lines[title]):  # PROC GLM has no title
+    if re.match(r"^\s*Parameter\s+Estimate\s+Error", lines[title]):  # PROC GLM has no title
         above = lines[title - 1] if title and "Standard" in lines[title - 1] else ""
         return [above, lines[title]], title + 1
     for at in range(title + 1, min(title + 12, len(lines))):
@@ -185,6 +185,8 @@ def _row(
     level = "  ".join(fields)
     _hold(texts, stub, what)
     base = texts["df"] == "0" if "df" in texts else texts["standard_errors"] == "."
+    if effect in ("Scale", "Dispersion"):
+        base = False
     if base and not _zero(texts["coefficients"]):
         raise OutputError(f"{what} has the row {line.strip()[:70]!r}, which has no degree of freedom and is not 0")
     if base and not level:
