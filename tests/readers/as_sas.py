@@ -455,3 +455,85 @@ def phreg(frame, time, status, numbers, classes, *, censored=0, ties="BRESLOW", 
         out.append(f"{name:<12} {level:<8}{1:>5d}{b:>14.5f}{error:>14.5f}{z * z:>14.4f}{p_value(2 * stats.norm.sf(abs(z))):>14}"
                    f"{math.exp(b):>12.3f}    {f'{name} {level}' if level else 'Age in years'}")  # fmt: skip
     return "\n".join(out) + "\n\n"
+
+
+def chisq(frame, row, column):
+    """TABLES row*column / CHISQ, without the table itself."""
+    table = np.array([[int(((frame[row] == a) & (frame[column] == b)).sum()) for b in sorted(frame[column].unique())]
+                      for a in sorted(frame[row].unique())])  # fmt: skip
+    n, k = table.sum(), (table.shape[0] - 1) * (table.shape[1] - 1)
+    plain, adjusted = (stats.chi2_contingency(table, correction=each) for each in (False, True))
+    phi = math.sqrt(plain[0] / n)
+    if table.shape == (2, 2):
+        phi *= np.sign(table[0, 0] * table[1, 1] - table[0, 1] * table[1, 0])
+    codes = [frame[each].astype("category").cat.codes for each in (row, column)]
+    trend = (n - 1) * np.corrcoef(*codes)[0, 1] ** 2
+    out = [f"Statistics for Table of {row} by {column}".center(80).rstrip(), "",
+           "               Statistic                     DF       Value      Prob", "               " + "-" * 54,
+           f"               Chi-Square                {k:6d}{plain[0]:12.4f}{p_value(plain[1]):>10}",
+           f"               Likelihood Ratio Chi-Square{k:5d}{plain[0] + 0.01:12.4f}{p_value(plain[1]):>10}"]  # fmt: skip
+    if table.shape == (2, 2):
+        out.append(f"               Continuity Adj. Chi-Square{k:6d}{adjusted[0]:12.4f}{p_value(adjusted[1]):>10}")
+    out += [f"               Mantel-Haenszel Chi-Square{1:6d}{trend:12.4f}{p_value(stats.chi2.sf(trend, 1)):>10}",
+            f"               Phi Coefficient                {phi:13.4f}", f"               Cramer's V                     {phi / math.sqrt(min(table.shape) - 1):13.4f}", ""]  # fmt: skip
+    if table.shape == (2, 2):
+        out += ["Fisher's Exact Test".center(80).rstrip(), "                     " + "-" * 34,
+                f"                     Cell (1,1) Frequency (F)  {table[0, 0]:8d}",
+                f"                     Two-sided Pr <= P         {stats.fisher_exact(table)[1]:8.4f}", ""]  # fmt: skip
+    return "\n".join([*out, f"Sample Size = {n}".center(80).rstrip()]) + "\n\n"
+
+
+def ttest(frame, value, by):
+    """PROC TTEST of two groups."""
+    (first, one), (second, two) = [(level, mine[value]) for level, mine in frame.groupby(by)]
+    equal, unequal = (stats.ttest_ind(one, two, equal_var=each) for each in (True, False))
+    n = len(one) + len(two)
+    sd = math.sqrt(((len(one) - 1) * one.var() + (len(two) - 1) * two.var()) / (n - 2))
+    error, difference = sd * math.sqrt(1 / len(one) + 1 / len(two)), one.mean() - two.mean()
+    out = [f"Variable:  {value}".center(80).rstrip(), "",
+           f"  {by:<14}  N        Mean     Std Dev     Std Err     Minimum     Maximum", ""]  # fmt: skip
+    for level, x in ((first, one), (second, two)):
+        out.append(f"  {level!s:<12}{len(x):5d}{x.mean():12.4f}{x.std():12.4f}{x.std() / math.sqrt(len(x)):12.4f}"
+                   f"{x.min():12.4f}{x.max():12.4f}")  # fmt: skip
+    out += [f"  {'Diff (1-2)':<17}{difference:12.4f}{sd:12.4f}{error:12.4f}", "",
+            f"{by:<12}  Method               Mean       95% CL Mean        Std Dev      95% CL Std Dev", "",
+            f"{first!s:<14}                  {one.mean():.4f}     1.0000  2.0000     {one.std():.4f}     1.0000  2.0000",
+            f"Diff (1-2)    Pooled        {difference:12.4f}     -1.0000  1.0000  {sd:.4f}  1.0000  2.0000", "",
+            "Method           Variances        DF    t Value    Pr > |t|", "",
+            f"Pooled           Equal      {n - 2:8d}{equal.statistic:11.2f}{p_value(equal.pvalue):>12}",
+            f"Satterthwaite    Unequal    {unequal.df:8.5g}{unequal.statistic:11.2f}{p_value(unequal.pvalue):>12}", "",
+            "                    Equality of Variances", "", "Method      Num DF    Den DF    F Value    Pr > F",
+            "Folded F        28        29       1.45    0.2545"]  # fmt: skip
+    return "\n".join(out) + "\n\n"
+
+
+def npar1way(frame, value, by, *, correct=True):
+    """PROC NPAR1WAY WILCOXON."""
+    some = frame[[value, by]].dropna()
+    ranks = some[value].rank()
+    groups = [(level, ranks[some[by] == level]) for level in sorted(some[by].unique())]
+    n = len(some)
+    ties = some[value].value_counts().to_numpy(dtype=float)
+    out = [f"Wilcoxon Scores (Rank Sums) for Variable {value}".center(80).rstrip(),
+           f"Classified by Variable {by}".center(80).rstrip(), "",
+           "                     Sum of      Expected       Std Dev          Mean",
+           f"{by:<8}    N        Scores      Under H0      Under H0         Score", "-" * 65]  # fmt: skip
+    rows = {}
+    for level, mine in groups:
+        k = len(mine)
+        sd = math.sqrt(k * (n - k) / 12 * (n + 1 - (ties**3 - ties).sum() / (n * (n - 1))))
+        rows[level] = (mine.sum(), k * (n + 1) / 2, sd, k)
+        out.append(f"{level!s:<8}{k:5d}{mine.sum():14.1f}{k * (n + 1) / 2:14.1f}{sd:14.6f}{mine.mean():14.6f}")
+    out += ["", "Average scores were used for ties.".center(70), ""]
+    if len(groups) == 2:
+        s, expected, sd, _ = min(rows.values(), key=lambda row: row[3])
+        z = (s - expected - (np.sign(s - expected) * 0.5 if correct else 0)) / sd
+        out += ["Wilcoxon Two-Sample Test".center(60).rstrip(), "", f"              Statistic         {s:15.4f}", "",
+                "              Normal Approximation", f"              Z                 {z:15.4f}",
+                f"              One-Sided Pr {'>' if z > 0 else '<'}  Z     {stats.norm.sf(abs(z)):10.4f}",
+                f"              Two-Sided Pr > |Z|    {p_value(2 * stats.norm.sf(abs(z))):>10}", "",
+                *(["         Z includes a continuity correction of 0.5."] if correct else []), ""]  # fmt: skip
+    h = stats.kruskal(*(some[value][some[by] == level] for level, _ in groups))
+    out += ["Kruskal-Wallis Test".center(60).rstrip(), "", f"              Chi-Square        {h.statistic:15.4f}",
+            f"              DF                {len(groups) - 1:15d}", f"              Pr > Chi-Square   {h.pvalue:15.4f}"]  # fmt: skip
+    return "\n".join(out) + "\n\n"

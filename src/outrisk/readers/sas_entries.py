@@ -24,13 +24,14 @@ from outrisk.readers.remarks import remark
 from outrisk.readers.sas_freq import FreqTable, tables_of_counts
 from outrisk.readers.sas_listing import Step, is_listing, said_elsewhere, steps_of
 from outrisk.readers.sas_means import tables_of_means
-from outrisk.readers.sas_whom import named, own_level, same_group, say_unseen
+from outrisk.readers.sas_whom import hold_whom, named, own_level, same_group, say_unseen
 from outrisk.readers.shape_table import entries_of_numbers
 from outrisk.readers.source import Source
 from outrisk.readers.stata_choice import OF_RANKS, OF_SHAPE, DescribedEntry, asked_of, percent_of
 from outrisk.readers.table_layout import Cell, CellTable
 
 Levels = tuple[str, ...]
+_TURNED = {"row_percentages": "column_percentages", "column_percentages": "row_percentages"}
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def entries_of_listing(
     """
     steps = steps_of(source.text)
     if isinstance(entry, FrequenciesEntry):
-        tables = list(_counted(tables_of_counts(steps), codebook, entry.show))
+        tables = list(_counted(tables_of_counts(steps), codebook, entry))
     else:
         tables = [each for each in _described(steps, codebook) if _has_some(each, entry)]
     found = _chosen(tables, entry, codebook, number, place)
@@ -118,16 +119,16 @@ def _called(statistic: str) -> str:
     return statistic if percent is None else f"quantile {percent / 100.0:g}"
 
 
-def _counted(tables: Sequence[FreqTable], codebook: Codebook, show: str) -> Iterator[SasTable]:
+def _counted(tables: Sequence[FreqTable], codebook: Codebook, entry: FrequenciesEntry) -> Iterator[SasTable]:
     """The tables of counts, each with what of its cells is wanted; then layers of one table together."""
     for table in tables:
-        yield _of_counts(table, codebook, show, table.refused)
+        yield _of_counts(table, codebook, entry, table.refused)
     layers: dict[tuple[object, ...], list[FreqTable]] = {}
     for table in tables:
         if table.layer:
             key = (id(table.step), table.by, tuple(name for name, _ in table.groups))
             layers.setdefault(key, []).append(table)
-    for (_, by, names), some in layers.items():
+    for some in layers.values():
         cells: dict[str, dict[Levels, str]] = {}
         for table in some:
             before = tuple(level for _, level in table.groups)
@@ -135,15 +136,23 @@ def _counted(tables: Sequence[FreqTable], codebook: Codebook, show: str) -> Iter
                 inner = {(*before, *levels): text for levels, text in of.items() if "Total" not in levels}
                 cells.setdefault(what, {}).update(inner)
         refused = next((each.refused for each in some if each.refused), "")
-        whole = FreqTable(some[0].step, (*names, *by), cells, missing=some[-1].missing)  # type: ignore[misc]
-        yield _of_counts(whole, codebook, show, refused)
+        if not refused and entry.show not in ("counts", "row_percentages"):
+            refused = "its percentages are those of each layer"
+        by = (*(name for name, _ in some[0].groups), *some[0].by)
+        yield _of_counts(FreqTable(some[0].step, by, cells), codebook, entry, refused)
 
 
-def _of_counts(table: FreqTable, codebook: Codebook, show: str, refused: str) -> SasTable:
+def _of_counts(table: FreqTable, codebook: Codebook, entry: FrequenciesEntry, refused: str) -> SasTable:
     by = tuple(named(each, codebook) for each in table.by)
+    show: str = entry.show
+    if len(by) > 1 and by[-1:] != tuple(entry.by[-1:]) and show in _TURNED:
+        turned = by[-2:-1] == tuple(entry.by[-1:])  # rows of the table are columns of the output
+        show = _TURNED[show] if turned else show
+        if not turned:
+            refused = refused or f"its percentages are not those by {', '.join(entry.by)} in this order"
     if not refused and show not in table.cells:
         there = [each for each in table.cells if not each.startswith("cumulative")]
-        refused = f"it has {', '.join(there)}, the output says show: {show}"
+        refused = f"it has {', '.join(there)}, the output says show: {entry.show}"
     percent = "%" if show == "proportions" else ""
     cells = {
         levels: text + percent
@@ -223,12 +232,8 @@ def _of_whom(found: SasTable, entry: DescribedEntry, codebook: Codebook, elsewhe
     whom = " and ".join(
         [*([step.subset] if step.subset else []), *(f"{name} = {level}" for name, level in found.groups)]
     )
-    if whom and not where:
-        raise OutputError(
-            f"{place}: the table is of a subset, {whom[:80]}, the output is of all records; give the output its 'where'"
-        )
-    if step.subset or (found.groups and same_group(found.groups, where, codebook) is None):
-        remark(place, f"the table is of a subset, {whom[:80]}; it is taken for the output's where: {where}")
+    if whom and not (found.groups and not step.subset and same_group(found.groups, where, codebook)):
+        hold_whom(whom, where, place)
     say_unseen(replace(step, groups=found.groups), elsewhere, where, place)
     gone = [
         name
@@ -236,6 +241,8 @@ def _of_whom(found: SasTable, entry: DescribedEntry, codebook: Codebook, elsewhe
         if codebook[name].missing and not any(levels[at] == "." for of in found.cells.values() for levels in of)
     ]
     changes: dict[str, Any] = {"where": both(where, *(f"{quoted(name)}.notna()" for name in gone))}
+    if found.missing and not gone:
+        remark(place, f"the table leaves out {found.missing} records without a value, and the codebook knows of none")
     if gone:
         remark(place, f"SAS leaves out who has no {' or no '.join(gone)}, and so does the output")
     if isinstance(entry, MagnitudesEntry):

@@ -57,6 +57,11 @@ class FreqTable:
     at: int = 0  # its line in the step
 
     @property
+    def whole(self) -> bool:
+        """Whether it is a cross table that is read up to its last total."""
+        return any((TOTAL, TOTAL) in self.cells.get(show, {}) for show in ("counts", "proportions"))
+
+    @property
     def words(self) -> str:
         """What it is, in a few words."""
         groups = ", ".join(f"{name}={level}" for name, level in (*self.step.groups, *self.groups))
@@ -132,7 +137,7 @@ def _crossed(
     layer = title[0] if title else ""
     if found and found[-1].by == by and found[-1].groups == control and found[-1].layer == layer:
         last = found[-1]
-        if (TOTAL, TOTAL) not in last.cells.get("counts", {}) and not last.refused and len(by) == 2:
+        if not last.whole and not last.refused and len(by) == 2:
             return last
     found.append(FreqTable(step, by, groups=control, layer=layer, at=at))
     return found[-1]
@@ -296,17 +301,16 @@ def _names_of(lines: Sequence[str], at: int, head: re.Match[str]) -> list[str]:
 
 def _wrong(table: FreqTable) -> str:
     """Why the cells of a table do not make up a table; '' where they do."""
-    if len(table.by) != 2 or "cumulative" in table.cells or (TOTAL, TOTAL) not in table.cells.get("counts", {}):
-        if any(TOTAL in each for each in table.cells.get("counts", {})) or (
-            len(table.by) == 2 and "cumulative" not in table.cells and _is_crossed(table)
-        ):
-            return "it is cut off before its totals"
-        return _not_cumulative(table)
-    counts = table.cells["counts"]
+    if not table.whole:
+        crossed = any(TOTAL in each for each in table.cells.get("counts", {})) or _is_crossed(table)
+        return "it is cut off before its totals" if crossed else _not_cumulative(table)
+    counts = table.cells.get("counts") or table.cells["proportions"]
     rows, columns = (list(dict.fromkeys(each[at] for each in counts)) for at in (0, 1))
     gone = next(((row, column) for row in rows for column in columns if (row, column) not in counts), None)
     if gone:
         return f"it has no cell of {', '.join(gone)}"
+    if "counts" not in table.cells:
+        return ""
     numbers = {levels: _whole(text) for levels, text in counts.items()}
     if any(value is None for value in numbers.values()):
         odd = [text for levels, text in counts.items() if numbers[levels] is None and not _rounded(text)]

@@ -62,6 +62,15 @@ def own_level(variable: Variable, text: str, place: str) -> str:
     return found[0] if found else text
 
 
+def hold_whom(whom: str, where: str, place: str) -> None:
+    """OutputError where a table of some records is given to an output of all; else a remark."""
+    if not where:
+        raise OutputError(
+            f"{place}: the table is of a subset, {whom[:80]}, the output is of all records; give the output its 'where'"
+        )
+    remark(place, f"the table is of a subset, {whom[:80]}; it is taken for the output's where: {where}")
+
+
 def say_unseen(step: Step, elsewhere: str, where: str, place: str) -> None:
     """Say what a listing does not: a WHERE, of which it prints nothing."""
     if elsewhere and not step.subset:
