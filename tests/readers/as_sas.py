@@ -537,3 +537,27 @@ def npar1way(frame, value, by, *, correct=True):
     out += ["Kruskal-Wallis Test".center(60).rstrip(), "", f"              Chi-Square        {h.statistic:15.4f}",
             f"              DF                {len(groups) - 1:15d}", f"              Pr > Chi-Square   {h.pvalue:15.4f}"]  # fmt: skip
     return "\n".join(out) + "\n\n"
+
+
+def corr(frame, names, *, label=""):
+    """PROC CORR, NOMISS."""
+    some = frame[list(names)].dropna()
+    out = [f"{len(names)}  Variables:    {'    '.join(names)}".center(80).rstrip(), "",
+           "Simple Statistics".center(80).rstrip(), "",
+           "Variable           N          Mean       Std Dev           Sum       Minimum       Maximum", ""]  # fmt: skip
+    out += [f"{name:<12}{len(some):8d}{some[name].mean():14.5f}{some[name].std():14.5f}{some[name].sum():14.5g}"
+            f"{some[name].min():14.5f}{some[name].max():14.5f}" for name in names]  # fmt: skip
+    out += ["", f"Pearson Correlation Coefficients, N = {len(some)}".center(80).rstrip(),
+            "Prob > |r| under H0: Rho=0".center(80).rstrip(), "",
+            f"{'':<20}" + "".join(f"{name:>14}" for name in names), ""]  # fmt: skip
+    for one in names:
+        found = [stats.pearsonr(some[one], some[other]) for other in names]
+        out.append(
+            f"{one:<20}" + "".join(f"{1 if one == b else each[0]:>14.5f}" for b, each in zip(names, found, strict=True))
+        )
+        out.append(
+            f"{label:<20}"
+            + "".join(f"{'' if one == b else p_value(each[1]):>14}" for b, each in zip(names, found, strict=True))
+        )
+        out.append("")
+    return "\n".join(out) + "\n\n"

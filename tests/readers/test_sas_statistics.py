@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from as_sas import means, page, procedure, univariate
+from as_sas import corr, means, page, procedure, univariate
 from as_stata import given, people
 from test_sas_listings import matched
 
@@ -111,3 +111,13 @@ def test_groups_of_by_go_with_where(tmp_path):
         text += "-" * 30 + f" wave={wave} " + "-" * 30 + "\n\n" + means(some, ["wage"], USUAL)
     for wave in (1, 2):
         matched(text, WAGE | {"where": f"wave == {wave}"}, tmp_path, PEOPLE)
+
+
+def test_correlations_are_those_of_their_variables(tmp_path):
+    text = page(1, feed=False) + procedure("CORR") + corr(PEOPLE, ["age", "wave", "wage"], label="Age in years")
+    entry = {"kind": "correlations", "variables": ["wage", "age"]}
+    assert len(matched(text, entry, tmp_path, PEOPLE).labels) == 3
+    assert len(matched(text, entry | {"variables": ["age", "wave", "wage"]}, tmp_path, PEOPLE).labels) == 7
+    assert len(matched(text, entry | {"statistics": ["correlation"]}, tmp_path, PEOPLE).labels) == 1
+    with pytest.raises(OutputError, match="weighted by w"):
+        given("proc corr data=p; var age wave wage; weight w; run;\n" + text, entry, tmp_path, PEOPLE)

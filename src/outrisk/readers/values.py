@@ -51,6 +51,7 @@ from outrisk.readers.printed_test import entries_of_test
 from outrisk.readers.proportions_table import entries_of_proportions
 from outrisk.readers.rates_table import entries_of_rates
 from outrisk.readers.rows_of_shape import is_of_shape
+from outrisk.readers.sas_correlations import correlations_of_listing, has_correlations
 from outrisk.readers.sas_entries import entries_of_listing, has_tables
 from outrisk.readers.sas_models import has_regressions, regression_in_listing
 from outrisk.readers.shape_table import entries_of_shape
@@ -82,8 +83,8 @@ _ELSEWHERE = {  # what marks tables that no reader knows -> of what, and what to
     r"Dependent variable:": f"R's stargazer, {_OF_R}",
     r"(?s)class=['\"]texreg|Num\. obs\..*Model 1|Model 1.*Num\. obs\.": f"R's texreg, {_OF_R}",
     r"(?i)\bParameter\b.*\bStandard\W*Error\b|\bAnalysis Of .*Parameter Estimates": (
-        "SAS, which is not read; give a CSV with the columns term, estimate, std.error, p.value, which are read as R's "
-        "broom::tidy has them, with terms such as sexm for the level m of sex"
+        "SAS as ODS writes it, which is not read; give its listing (ODS LISTING), or a CSV with the columns term, "
+        "estimate, std.error, p.value, with terms such as sexm for the level m of sex"
     ),
     r"R-squared Adj\.": "statsmodels' summary_col, which is not read; give the summary() of each model",
     r"(?s)^\s*-{10,}\s*\(1\).*(?:in parentheses|^N\s)": (
@@ -270,6 +271,8 @@ def entries_of_table(
         return entries_of_proportions(source, entry, codebook, place)
     if isinstance(entry, MarginsEntry):
         return [entries_of_margins(margins_in(source, entry, codebook, place, number), entry, codebook, place)]
+    if isinstance(entry, CorrelationsEntry) and has_correlations(source):
+        return [correlations_of_listing(source, entry, codebook, place, number)]
     if isinstance(entry, CorrelationsEntry) and is_matrix(source):
         return [entry_of_matrix(source, entry, codebook, place, number)]
     if isinstance(entry, DescribedEntry) and has_tables(source):
