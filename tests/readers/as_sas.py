@@ -1,5 +1,7 @@
 """Tables of our own records laid out as SAS lists them, by published listings; SAS itself was not here."""
 
+# ruff: noqa: E501 - lines of listings are as wide as SAS prints them
+
 import math
 
 import numpy as np

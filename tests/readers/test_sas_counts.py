@@ -116,16 +116,26 @@ def test_names_and_levels_that_are_broken_over_lines_are_put_together(tmp_path):
     [
         (FREQ + one_way(PEOPLE, "area"), "no tables of counts by area, wave"),
         (FREQ + crossed(PEOPLE, "area", "ill"), "no tables of counts by area, wave"),
-        ("proc freq data=p;\n tables area*wave;\n weight w;\nrun;\n" + FREQ + crossed(PEOPLE, "area", "wave"), "weighted by w"),
-        ("proc freq data=p(obs=50);\n tables area*wave;\nrun;\n" + FREQ + crossed(PEOPLE, "area", "wave"), "a subset, obs=50"),
         (
-            "12   proc freq data=p;\n13     tables area*wave;\n14     where ill = 1;\n15   run;\n\n" + FREQ
+            "proc freq data=p;\n tables area*wave;\n weight w;\nrun;\n" + FREQ + crossed(PEOPLE, "area", "wave"),
+            "weighted by w",
+        ),
+        (
+            "proc freq data=p(obs=50);\n tables area*wave;\nrun;\n" + FREQ + crossed(PEOPLE, "area", "wave"),
+            "a subset, obs=50",
+        ),
+        (
+            "12   proc freq data=p;\n13     tables area*wave;\n14     where ill = 1;\n15   run;\n\n"
+            + FREQ
             + crossed(PEOPLE, "area", "wave"),
             "a subset, ill = 1",
         ),
-        (FREQ + crossed(PEOPLE, "area", "wave", legend=("Percent", "Row Pct")), "it has proportions, row_percentages, the"),
+        (
+            FREQ + crossed(PEOPLE, "area", "wave", legend=("Percent", "Row Pct")),
+            "it has proportions, row_percentages, the",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_of_others_is_refused(text, message, tmp_path):
     with pytest.raises(OutputError, match=message):
         given(text, BY, tmp_path, PEOPLE)

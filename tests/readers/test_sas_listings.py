@@ -1,11 +1,16 @@
 """Listings of SAS, laid out from our own records: each output takes its own table, and others are refused."""
 
+import contextlib
+import os
+import random
+
 import numpy as np
 import pytest
 from as_sas import crossed, logistic, one_way, page, procedure
 from as_stata import given, people
+from test_fuzz_values import mutated
 
-from outrisk.errors import OutputError
+from outrisk.errors import OutputError, OutRiskError
 from outrisk.readers.remarks import kept
 
 PEOPLE = people(400)
@@ -93,3 +98,19 @@ def test_a_table_that_does_not_make_a_table_is_refused(change, message, tmp_path
     assert text != CROSSED
     with pytest.raises(OutputError, match=message):
         given(text, BY_AREA, tmp_path, PEOPLE)
+
+
+ENTRIES = (
+    BY_AREA,
+    BY_AREA | {"show": "row_percentages"},
+    OF_ILL,
+    {"kind": "frequencies", "by": ["wave"]},
+    {"kind": "test", "variable": "area", "by": ["ill"], "test": "chi-square"},
+)
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("OUTRISK_FUZZ", "24"))))
+def test_mutated_listings_give_numbers_or_one_line(seed, tmp_path):
+    rng = random.Random(seed)
+    with contextlib.suppress(OutRiskError):
+        given(mutated(SESSION, rng), rng.choice(ENTRIES), tmp_path, PEOPLE)

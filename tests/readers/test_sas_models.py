@@ -45,22 +45,51 @@ def test_the_reference_is_the_last_level_with_glm(tmp_path):
     ("text", "entry", "message"),
     [
         (REG, {"kind": "ols", "formula": "age ~ wave"}, "the response 'wage', the output says 'age'"),
-        (REG.replace("Model: MODEL1", "Model: MODEL1\n  Weight: w"), {"kind": "ols", "formula": "wage ~ age + wave"}, "weighted"),
+        (
+            REG.replace("Model: MODEL1", "Model: MODEL1\n  Weight: w"),
+            {"kind": "ols", "formula": "wage ~ age + wave"},
+            "weighted",
+        ),
         (HAZARDS, COX | {"ties": "efron"}, "the ties of the table is 'breslow'"),
         (HAZARDS, COX | {"event": 0}, "the event of the table is '1'"),
         (HAZARDS.replace("BRESLOW", "EXACT"), COX, "takes ties by 'EXACT', which no output has"),
-        (COUNTS.replace("Poisson\n", "Normal\n").replace("Log\n", "Identity\n"), {"kind": "ols", "formula": "wave ~ age"}, "normal by the link identity"),
-        (COUNTS.replace("was held fixed", "was estimated by the square root of DEVIANCE/DOF"),
-         {"kind": "poisson", "formula": "wave ~ age + C(area)"}, "its scale is estimated"),
-        (REG.replace("Analysis of Variance", "Forward Selection: Step 1"), {"kind": "ols", "formula": "wage ~ age + wave"}, "chosen by steps"),
-        (LOGIT.replace("binary logit", "cumulative logit"), {"kind": "ologit", "formula": "ill ~ age"}, "slopes have the other sign"),
-        (LOGIT.replace("  WORK.PEOPLE", "  WORK.PEOPLE\n  Weight Variable     w"), {"kind": "logit", "formula": "ill ~ age + C(area)"}, "weighted, by 'w', which is no variable"),
-        ("--------------- wave=1 ---------------\n\n" + procedure("LOGISTIC") + LOGIT, {"kind": "logit", "formula": "ill ~ age + C(area)"},
-         "is of a subset, wave = 1, the output is of all records"),
-        ("proc logistic data=people(where=(age>30));\nmodel ill=age;\nrun;\n" + procedure("LOGISTIC") + LOGIT,
-         {"kind": "logit", "formula": "ill ~ age + C(area)"}, r"is of a subset, where=\(age>30\)"),
+        (
+            COUNTS.replace("Poisson\n", "Normal\n").replace("Log\n", "Identity\n"),
+            {"kind": "ols", "formula": "wave ~ age"},
+            "normal by the link identity",
+        ),
+        (
+            COUNTS.replace("was held fixed", "was estimated by the square root of DEVIANCE/DOF"),
+            {"kind": "poisson", "formula": "wave ~ age + C(area)"},
+            "its scale is estimated",
+        ),
+        (
+            REG.replace("Analysis of Variance", "Forward Selection: Step 1"),
+            {"kind": "ols", "formula": "wage ~ age + wave"},
+            "chosen by steps",
+        ),
+        (
+            LOGIT.replace("binary logit", "cumulative logit"),
+            {"kind": "ologit", "formula": "ill ~ age"},
+            "slopes have the other sign",
+        ),
+        (
+            LOGIT.replace("  WORK.PEOPLE", "  WORK.PEOPLE\n  Weight Variable     w"),
+            {"kind": "logit", "formula": "ill ~ age + C(area)"},
+            "weighted, by 'w', which is no variable",
+        ),
+        (
+            "--------------- wave=1 ---------------\n\n" + procedure("LOGISTIC") + LOGIT,
+            {"kind": "logit", "formula": "ill ~ age + C(area)"},
+            "is of a subset, wave = 1, the output is of all records",
+        ),
+        (
+            "proc logistic data=people(where=(age>30));\nmodel ill=age;\nrun;\n" + procedure("LOGISTIC") + LOGIT,
+            {"kind": "logit", "formula": "ill ~ age + C(area)"},
+            r"is of a subset, where=\(age>30\)",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_of_another_model_is_refused(text, entry, message, tmp_path):
     with pytest.raises(OutputError, match=message):
         given(text, entry, tmp_path, PEOPLE)

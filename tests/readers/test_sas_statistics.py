@@ -75,20 +75,33 @@ def test_a_deviation_of_0_is_no_rounded_number(tmp_path):
     ("text", "entry", "message"),
     [
         (SESSION, WAGE | {"by": ["ill"]}, "no tables of wage by ill"),
-        (SESSION, QUANTILES | {"by": ["area", "wave"], "program": "spss"}, "definition 5.*says 'program: spss'; say sas"),
-        (SESSION, {"kind": "shape", "value": "age", "moments": "population"}, "'moments: adjusted' with 'excess: true'"),
         (
-            procedure("UNIVARIATE") + univariate(PEOPLE, "age").replace("Sum Weights                  300", "Sum Weights    310.5"),
+            SESSION,
+            QUANTILES | {"by": ["area", "wave"], "program": "spss"},
+            "definition 5.*says 'program: spss'; say sas",
+        ),
+        (
+            SESSION,
+            {"kind": "shape", "value": "age", "moments": "population"},
+            "'moments: adjusted' with 'excess: true'",
+        ),
+        (
+            procedure("UNIVARIATE")
+            + univariate(PEOPLE, "age").replace("Sum Weights                  300", "Sum Weights    310.5"),
             WAGE | {"value": "age"},
             r"it is weighted: 300 records, 310\.5 sum of weights",
         ),
         (
-            "proc means data=people;\n  where age > 30;\n  var wage;\nrun;\n" + procedure("MEANS") + means(PEOPLE, ["wage"], USUAL),
+            "proc means data=people;\n  where age > 30;\n  var wage;\nrun;\n"
+            + procedure("MEANS")
+            + means(PEOPLE, ["wage"], USUAL),
             WAGE,
             "is of a subset, age > 30, the output is of all records",
         ),
         (
-            "proc means data=people;\n  var wage;\n  weight w;\nrun;\n" + procedure("MEANS") + means(PEOPLE, ["wage"], USUAL),
+            "proc means data=people;\n  var wage;\n  weight w;\nrun;\n"
+            + procedure("MEANS")
+            + means(PEOPLE, ["wage"], USUAL),
             WAGE,
             "is weighted by w, which is not read",
         ),
@@ -98,7 +111,7 @@ def test_a_deviation_of_0_is_no_rounded_number(tmp_path):
             "are of groups .*wave=1.*of all records",
         ),
     ],
-)  # fmt: skip
+)
 def test_what_is_of_others_is_refused(text, entry, message, tmp_path):
     with pytest.raises(OutputError, match=message):
         given(text, entry, tmp_path, PEOPLE)

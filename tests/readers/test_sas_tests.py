@@ -52,12 +52,23 @@ def test_ranks_without_correction_are_told_by_their_sums(tmp_path):
     [
         (T + ttest(PEOPLE, "wage", "ill").replace("Pr > |t|", "Pr > t"), WAGE, "is on one side"),
         (T + ttest(PEOPLE, "age", "ill"), WAGE | {"test": "t"}, "it is a test of age by ill"),
-        ("------------ wave=1 ------------\n\n" + T + ttest(PEOPLE, "wage", "ill"), WAGE | {"test": "t"}, "is of a subset, wave = 1"),
-        (RANKS + npar1way(PEOPLE, "age", "ill").replace("-1.9395", "-1.9995"), AGE | {"test": "rank-sum"}, "which its sums of ranks do not give"),
-        ("proc freq data=p;\ntables ill*wave / chisq;\nweight w;\nrun;\n" + FREQ + OF_TABLE,
-         OF | {"variable": "ill", "by": ["wave"], "test": "fisher"}, "it is weighted by w"),
+        (
+            "------------ wave=1 ------------\n\n" + T + ttest(PEOPLE, "wage", "ill"),
+            WAGE | {"test": "t"},
+            "is of a subset, wave = 1",
+        ),
+        (
+            RANKS + npar1way(PEOPLE, "age", "ill").replace("-1.9395", "-1.9995"),
+            AGE | {"test": "rank-sum"},
+            "which its sums of ranks do not give",
+        ),
+        (
+            "proc freq data=p;\ntables ill*wave / chisq;\nweight w;\nrun;\n" + FREQ + OF_TABLE,
+            OF | {"variable": "ill", "by": ["wave"], "test": "fisher"},
+            "it is weighted by w",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_such_test_is_refused(text, entry, message, tmp_path):
     with pytest.raises(OutputError, match=message):
         given(text, entry, tmp_path, PEOPLE)

@@ -101,8 +101,8 @@ def with_names(rows: Sequence[Row], classes: Classes, what: str) -> list[Row]:
             names = [f"{parts[0]}={' '.join(levels)}"]
         elif levels and not of:
             raise OutputError(
-                f"{what} has the row {row.effect} {row.level!r}, and which levels are of which of its categories is not "
-                "to be seen; give it with its 'Class Level Information'"
+                f"{what} has the row {row.effect} {row.level!r}, and which levels are of which category is not to be "
+                "seen; give it with its 'Class Level Information'"
             )
         else:
             pairs = dict(zip(of, levels, strict=False))
@@ -159,7 +159,7 @@ def _by_ratios(
         and len(known) == len(rows)
         and all(each is not None and _is_exp(each, row) for each, row in zip(known, rows, strict=True))
     ):
-        b = [float(row.texts["coefficients"]) for row in rows]
+        b = [_value(row) for row in rows]
         if any(each is not None and not _is_near(each, at + sum(b), 0.0) for each, at in zip(known, b, strict=True)):
             return Coding("reference", bases.pop())
     raise OutputError(
@@ -182,6 +182,11 @@ def _ratios(text: str) -> Iterator[tuple[str, str, str, Printed | None]]:
             yield found[1], found[2] or "", found[3] or "", read_printed(found[4])
         elif seen and line.strip() and not found:
             return
+
+
+def _value(row: Row) -> float:
+    printed = read_printed(row.texts["coefficients"])
+    return math.nan if printed is None else printed.value
 
 
 def _is_exp(ratio: Printed, row: Row) -> bool:

@@ -37,7 +37,7 @@ def columns_of(heads: Sequence[str]) -> list[Column]:
 
 def is_number(text: str) -> bool:
     """Whether a cell is a number, one that is less than another, or the point of one that is not there."""
-    return text == "." or ((text[-1:].isdigit() or text[-1:] == ".") and read_printed(text) is not None)
+    return text == "." or (text[-1:].isdigit() and read_printed(text) is not None)
 
 
 def numbers_behind(line: str, k: int) -> tuple[str, list[str]] | None:

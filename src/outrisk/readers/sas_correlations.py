@@ -54,8 +54,8 @@ def correlations_of_listing(
     some = [each for each in some if _called(each, entry, codebook) and _may_be(each, entry, codebook)]
     if len({str((each.r, each.p, each.n, each.step.whom)) for each in some}) != 1:
         raise OutputError(
-            f"{place}: it has {len(some) or 'no'} tables of correlations of {', '.join(entry.variables)}; say which behind "
-            "the file's name, as in '...#2'"
+            f"{place}: it has {len(some) or 'no'} tables of correlations of {', '.join(entry.variables)}; say which "
+            "behind the file's name, as in '...#2'"
         )
     matrix = some[0]
     weight = matrix.step.weight or ("a variable" if re.search(r"Weight Variable:", matrix.step.text) else "")

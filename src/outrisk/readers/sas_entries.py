@@ -216,8 +216,8 @@ def _chosen(
     different = [each for at, each in enumerate(found) if seen[at] not in seen[:at]]
     if len(different) != 1:
         raise OutputError(
-            f"{place}: it has {len(different) or 'no'} tables of {what}; say which of its tables behind the file's name, "
-            f"as in '...#2' ({listed or 'none is known'})"
+            f"{place}: it has {len(different) or 'no'} tables of {what}; say which of them behind the file's name, as "
+            f"in '...#2' ({listed or 'none is known'})"
         )
     return different[0]
 

@@ -15,7 +15,7 @@ _BARE = re.compile(r"^\s*Parameter\s+(?:Estimate\s+Error\s+t Value\s+Pr > \|t\|)
 _START = re.compile(r"^\s*(?:Model Information|Number of Observations Read\s+\d.*|Class Level Information)\s*$")
 _DEPENDENT = re.compile(r"^\s*Dependent Variable:\s*(\S+)(?:\s+(.*\S))?\s*$")
 _CONTENT = re.compile(
-    r"^\s*(?:Analysis of Variance|Response Profile|Criteria For Assessing.*|Model Fit Statistics|R-Square\s+Coeff.*)\s*$"
+    r"^\s*(?:Analysis of Variance|Response Profile|Criteria For Assessing.*|Model Fit Statistics|R-Square\s+Coeff.*)$"
 )
 _FITTING = ("REG", "GLM", "LOGISTIC", "GENMOD", "PHREG", "PROBIT", "SURVEYLOGISTIC", "SURVEYREG", "MIXED", "GLIMMIX")
 

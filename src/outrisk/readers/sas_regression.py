@@ -258,6 +258,6 @@ def _without_scale(rows: Sequence[Row], kind: str, fit: SasFit, place: str) -> l
         if row.effect == "Dispersion" and kind == "negbin":
             texts: Mapping[str, str] = {part: each for part, each in row.texts.items() if part != "p_values"}
             found.append(Row("alpha", "", "alpha", texts))
-        elif row.effect == "Scale" and kind != "negbin" and float(row.texts.get("coefficients", "1")) != 1.0:
+        elif row.effect == "Scale" and kind != "negbin" and row.texts.get("coefficients") not in ("1.0000", "1"):
             raise OutputError(f"{place}: the print of {fit.words} has a scale that is estimated, which no output has")
     return found

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from outrisk.errors import OutputError
 from outrisk.outputs.smooth.hypothesis_test import Statistic
 from outrisk.readers.found_tests import FoundTest, Number, or_refused
 from outrisk.readers.printed_number import read_printed
+from outrisk.readers.sas_columns import is_number
 from outrisk.readers.sas_listing import Step, is_listing, steps_of
 from outrisk.readers.source import Source
 
@@ -66,8 +68,7 @@ def _of_tables(lines: Sequence[str]) -> Iterator[FoundTest]:
     """The tests below a cross table."""
     pair, layered = ("", ""), False
     starts = [at for at, line in enumerate(lines) if re.match(r"^\s*Statistic\s+DF\s+Value\s+Prob\s*$", line)]
-    ends = [*starts[1:], len(lines)]
-    for start, end in zip(starts, ends, strict=True):
+    for start, end in pairwise([*starts, len(lines)]):
         for line in lines[max(0, start - 400) : start]:
             if said := _TABLE.match(line):
                 pair, layered = (said[2], said[3]), bool(said[1])
@@ -112,7 +113,7 @@ def _of_statistics(lines: Sequence[str], pair: tuple[str, str]) -> Iterator[Foun
 def _of_t(lines: Sequence[str]) -> Iterator[FoundTest]:
     """Both t tests of each variable, or that of a pair."""
     starts = [at for at, line in enumerate(lines) if _VARIABLE.match(line) or _PAIR.match(line)]
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+    for start, end in pairwise([*starts, len(lines)]):
         page = lines[start:end]
         if pair := _PAIR.match(page[0]):
             yield or_refused(_of_pair, (pair[1], pair[2]), page)
@@ -182,7 +183,7 @@ def _of_ranks(variable: str, page: Sequence[str]) -> Iterator[FoundTest]:
     rows = list[tuple[str, int, tuple[float, float, float]]]()
     for line in page[:60]:
         found = re.match(r"^\s*(\S.*?)\s{2,}(\d+)((?:\s+-?[\d.]+(?:E[+-]?\d+)?){4})\s*$", line)
-        if found:
+        if found and all(map(is_number, found[3].split())):
             ranks, expected, deviation, _ = (float(each) for each in found[3].split())
             rows.append((found[1], int(found[2]), (ranks, expected, deviation)))
         elif rows and line.strip():
