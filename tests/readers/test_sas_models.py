@@ -95,6 +95,18 @@ def test_what_is_of_another_model_is_refused(text, entry, message, tmp_path):
         given(text, entry, tmp_path, PEOPLE)
 
 
+def test_a_model_without_its_constant_is_another_model(tmp_path):
+    text = "\n".join(line for line in REG.splitlines() if not line.startswith("Intercept"))
+    with pytest.raises(OutputError, match=r"no Intercept \(NOINT\), the output's model has one"):
+        given(text, {"kind": "ols", "formula": "wage ~ age + wave"}, tmp_path, PEOPLE)
+    alone = REG[REG.index("Parameter Estimates") :]
+    with pytest.raises(OutputError, match="does not say which procedure it is of"):
+        given(alone, {"kind": "ols", "formula": "wage ~ age + wave"}, tmp_path, PEOPLE)
+    text = HAZARDS.replace("Ties Handling", "Weight Variable          w\n           Ties Handling")
+    with pytest.raises(OutputError, match="is weighted by w, which no Cox model"):
+        given(text, COX, tmp_path, PEOPLE)
+
+
 def test_columns_that_do_not_agree_are_refused(tmp_path):
     line = next(each for each in LOGIT.splitlines() if each.strip().startswith("age ") and "1" in each)
     cells = line.split()

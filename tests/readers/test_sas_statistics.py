@@ -117,6 +117,15 @@ def test_what_is_of_others_is_refused(text, entry, message, tmp_path):
         given(text, entry, tmp_path, PEOPLE)
 
 
+@pytest.mark.parametrize("option", ["vardef=n", "qntldef=3"])
+def test_other_definitions_are_refused(option, tmp_path):
+    text = (
+        f"proc means data=people {option};\n  var wage;\nrun;\n" + procedure("MEANS") + means(PEOPLE, ["wage"], USUAL)
+    )
+    with pytest.raises(OutputError, match=f"is by {option}, which is not read"):
+        given(text, WAGE, tmp_path, PEOPLE)
+
+
 def test_groups_of_by_go_with_where(tmp_path):
     text = procedure("MEANS")
     for wave in (1, 2):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -31,6 +32,7 @@ from outrisk.readers.stata_choice import OF_RANKS, OF_SHAPE, DescribedEntry, ask
 from outrisk.readers.table_layout import Cell, CellTable
 
 Levels = tuple[str, ...]
+_OTHERWISE = re.compile(r"(?i)\b(?:vardef\s*=\s*(?!df\b)\w+|(?:qntl|pctl)def\s*=\s*(?!5\b)\d|qmethod\s*=\s*p2)")
 _TURNED = {"row_percentages": "column_percentages", "column_percentages": "row_percentages"}
 
 
@@ -229,6 +231,9 @@ def _of_whom(found: SasTable, entry: DescribedEntry, codebook: Codebook, elsewhe
     step, where = found.step, entry.where
     if step.weight:
         raise OutputError(f"{place}: the table of {found.words} is weighted by {step.weight}, which is not read")
+    other = _OTHERWISE.search(step.options)
+    if other:
+        raise OutputError(f"{place}: the table of {found.words} is by {other[0]}, which is not read; leave it out")
     whom = " and ".join(
         [*([step.subset] if step.subset else []), *(f"{name} = {level}" for name, level in found.groups)]
     )

@@ -37,7 +37,7 @@ _CODE = re.compile(r"(?i)^\s*(?:\d+\s+)?proc\s+(\w+)\b[^.]*(?:;|=|$)")
 class Step:
     """What one procedure prints: its lines, apart from heads of pages; groups: of a BY statement, (variable, level).
 
-    subset, weight: by statements above it, where the text has these; '' where it has none.
+    subset, weight, options: by statements above it, where the text has these; '' where it has none.
     """
 
     procedure: str
@@ -45,6 +45,7 @@ class Step:
     groups: tuple[tuple[str, str], ...] = ()
     subset: str = ""
     weight: str = ""
+    options: str = ""
 
     @property
     def text(self) -> str:
@@ -112,8 +113,7 @@ class _Reading:
     def step(self) -> list[Step]:
         """The step, where there is something in it."""
         text = "\n".join(self.lines)
-        subset, weight = _statements(self.code + text, self.procedure)
-        made = Step(self.procedure, tuple(self.lines), self.groups, subset, weight)
+        made = Step(self.procedure, tuple(self.lines), self.groups, *_statements(self.code + text, self.procedure))
         return [made] if text.strip() else []
 
     def next(self, groups: tuple[tuple[str, str], ...]) -> _Reading:
@@ -143,16 +143,16 @@ def _conditions(text: str) -> Iterator[tuple[str, str]]:
         )
 
 
-def _statements(code: str, procedure: str) -> tuple[str, str]:
-    """The condition and the weight of the last step of a procedure in statements above its print."""
+def _statements(code: str, procedure: str) -> tuple[str, str, str]:
+    """The condition, the weight and the options of the last step of a procedure in statements above its print."""
     mine = [body for name, body in _STEP.findall(code) if _named(name) == procedure]
     if not mine:
-        return "", ""
+        return "", "", ""
     said = [(word.casefold(), " ".join(each.split())) for word, each in _STATEMENT.findall(mine[-1] + ";")]
     subset = [each for word, each in said if word == "where"]
     subset += _OF_DATA.findall(mine[-1].partition(";")[0])
     weight = [each.split()[0] for word, each in said if word in ("weight", "freq")]
-    return " and ".join(subset), weight[-1] if weight else ""
+    return " and ".join(subset), weight[-1] if weight else "", mine[-1].partition(";")[0]
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -39,6 +40,11 @@ def regression_in_listing(
     say_unseen(fit.step, said_elsewhere(source.text, steps), entry.where, place)
     if found.table.subset and fit.step.groups and same_group(fit.step.groups, entry.where, codebook) is False:
         raise OutputError(f"{place}: the table is of {fit.step.whom}, the output's where is {entry.where}; correct one")
+    constant = any(name.casefold() == "intercept" for name, _ in found.table.rows) or found.table.kind == "cox"
+    if not constant and entry.formula and not re.search(r"[-+~]\s*[01]\b", entry.formula):
+        raise OutputError(
+            f"{place}: the table has no Intercept (NOINT), the output's model has one; write '- 1' in its formula"
+        )
     entry = _with_event(found, entry, codebook, place)
     table = _with_status(found, entry, codebook, place)
     return _with_levels(table, codebook, place), entry

@@ -36,6 +36,8 @@ _REFUSED = {  # what a listing says of a fit that no output has, by a pattern
         "it is chosen by steps, of which each prints a table; fit the model that was chosen alone"
     ),
     r"(?i)^\s*Restrict\w*\b.*\bEstimate|^\s*RESTRICT\s": "it is fitted under restrictions, which no output has",
+    r"^\s*(?:Design Summary|Variance Estimation|Variance Adjustment)": "it is of a survey, which is not read of SAS",
+    r"(?i)^\s*(?:Absorb\w* |.*\bABSORB\b)": "it absorbs effects (ABSORB), which is not read of SAS; fit them as CLASS",
     r"^\s*Frequency Variable\s{2,}|^\s*Freq(?:uency)?: ": "it has a FREQ statement; expand the records",
     r"(?i)heteroscedasticity[- ]consistent": "its standard errors are robust (HCC), which are not read; leave them out",
 }
@@ -84,7 +86,11 @@ def regression_of(fit: SasFit, place: str) -> SasRegression:
     bases += [f"{name}={each.reference}" for name, each in classes.found.items() if each.reference]
     unread = [what for what, pattern in _UNREAD.items() if re.search(pattern, text, re.M)]
     weight = _weight(fit)
+    if weight and kind == "cox":
+        raise OutputError(f"{what} is weighted by {weight}, which no Cox model of an output is")
     single = _single(fit, kind)
+    if re.search(r"No intercept in model", text, re.I):
+        single.pop("r2", "")
     if weight and single.pop("residual_sd", ""):
         unread.append("Root MSE, which is weighted")
     table = Coefficients(
@@ -118,8 +124,15 @@ def _kind(fit: SasFit, place: str) -> str:
     link = re.search(_FACT.format("Link Function"), text, re.M)
     family = re.search(_FACT.format("Distribution"), text, re.M)
     model = re.search(_FACT.format("Model"), text, re.M)
-    if procedure in ("REG", "GLM") or (not procedure and re.search(r"\bt Value\s+Pr > \|t\|", text)):
+    if procedure in ("REG", "GLM"):
         return "ols"
+    if not procedure and re.search(r"\bt Value\s+Pr > \|t\|", text):
+        if re.search(r"\bRoot MSE\b", text):
+            return "ols"
+        raise OutputError(
+            f"{place}: the print does not say which procedure it is of, as a quantile regression has such a table too; "
+            "give it with its head ('The REG Procedure') or the fit statistics above it"
+        )
     if procedure == "PHREG" or (not procedure and re.search(r"^\s*Censoring Variable\s|Hazard$", text, re.M)):
         return "cox"
     if procedure == "GENMOD" or (not procedure and family and link):
