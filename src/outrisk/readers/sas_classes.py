@@ -70,6 +70,8 @@ def _until_end(lines: Sequence[str]) -> Iterator[str]:
             if not any(each.strip() for each in lines[at : at + 2]):
                 return
             continue
+        if at and not lines[at - 1].strip() and not re.search(r"\s{2,}-?[\d.]+\s*$|\s{2,}\d+\s{2,}\S", line):
+            return  # a title below a blank line
         if re.match(r"^\s*(?:Number of|Response Profile|Model |Dependent|Summary|Criteria|Parameter|NOTE)", line):
             return
         yield line

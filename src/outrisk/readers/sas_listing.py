@@ -13,7 +13,7 @@ _BY = re.compile(r"^\s*[-]{3,}\s+(\S.*?=.*?)\s+[-]{3,}\s*$")
 _STAMP = re.compile(
     r"^.*\b\d{1,2}:\d\d\s+(?:\w+day),?\s+\w+ \d{1,2}, \d{4}(?:\s+\d+)?\s*$|^\s*The SAS System(?:\s+\d+)?\s*$"
 )
-_STEP = re.compile(r"(?is)\bproc\s+(\w+)\b(.*?)(?=\bproc\s+\w|\bdata\s+[\w.]+\s*;|\brun\s*;|\bquit\s*;|\Z)")
+_STEP = re.compile(r"(?is)\bproc\s+(\w+)\b(?!\s+is\b)(.*?)(?=\bproc\s+\w|\bdata\s+[\w.]+\s*;|\brun\s*;|\bquit\s*;|\Z)")
 _STATEMENT = re.compile(r"(?is)(?:^|;)[\s\d]*(where|weight|freq|by)\s+([^;]+)(?=;)")
 _OF_DATA = re.compile(r"(?i)\b(where\s*=\s*\([^)]*\)|firstobs\s*=\s*\d+|obs\s*=\s*\d+)")
 _NOTE = re.compile(r"(?im)^\s*where\s+(.+?);?\s*$")
@@ -30,7 +30,7 @@ _BARS = str.maketrans({"ƒ": "-", "\u0083": "-", "‚": "|", "\u0082": "|", "ˆ"
 _CORNERS = re.compile("[ƒ\u0083─].*[ƒ\u0083─]")
 _OF_CORNERS = re.compile("[‡‰Š‹ŒŽ„…†€\u0084-\u008c┌┐└┘├┤┬┴┼]")
 _ALIASES = {"SUMMARY": "MEANS"}
-_CODE = re.compile(r"(?i)^\s*(?:\d+\s+)?proc\s+(\w+)\b[^.]*(?:;|=|$)")
+_CODE = re.compile(r"(?i)^\s*(?:\d+\s+)?proc\s+(\w+)\b(?!\s+is\b)[^.]*(?:;|=|$)")
 
 
 @dataclass(frozen=True)

@@ -156,12 +156,18 @@ def _with_levels(table: Coefficients, codebook: Codebook, place: str) -> Coeffic
     """The table with levels as the codebook has them, also those that SAS cuts off."""
 
     def whole(name: str) -> str:
+        """The name with its levels; a number of 0 and 1 that is a category of these, as its level 1."""
         parts = []
         for part in name.split(":"):
             variable, equal, level = part.partition("=")
             known = next((each for each in codebook.names if each.casefold() == variable.casefold()), variable)
-            parts.append(f"{known}={own_level(codebook[known], level, place)}" if equal and known in codebook else
-                         f"{known}{equal}{level}")  # fmt: skip
+            own = next((each for each in codebook.variables if each.name == known), None)
+            if own is not None and equal:
+                parts.append(f"{known}={own_level(own, level, place)}")
+            elif own is not None and not own.numeric and tuple(map(format_value, own.values)) == ("0", "1"):
+                parts.append(f"{known}=1")
+            else:
+                parts.append(f"{known}{equal}{level}")
         return ":".join(parts)
 
     response = next((each for each in codebook.names if each.casefold() == table.response.casefold()), table.response)
