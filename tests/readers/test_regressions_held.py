@@ -351,7 +351,10 @@ def test_pages_of_r_that_are_wrapped_or_have_commas_or_are_tibbles():
     [
         ("====\n   Dependent variable:\n   affair\nage  0.050***\n (0.003)\n", "R's stargazer, which is not read"),
         ("\\begin{tabular}{lc}\nage & 0.05 \\\\\n\\end{tabular}\n", "LaTeX, which is not read"),
-        ("Parameter,DF,Estimate,Standard Error,Pr > ChiSq\nage,1,0.05,0.003,<.0001\n", "SAS, which is not read"),
+        (
+            "Parameter,DF,Estimate,Standard Error,Pr > ChiSq\nage,1,0.05,0.003,<.0001\n",
+            "SAS as ODS writes it, which is not read",
+        ),
         (
             "---------------------\n   (1)\n  affair\nage  0.05\n  (0.003)\nStandard errors in parentheses\n",
             "esttab as text",
