@@ -85,6 +85,12 @@ def test_another_event_flips_all_signs_and_is_taken_or_refused(tmp_path):
     matched(other, OF_ILL | {"event": 0}, tmp_path)
 
 
+def test_a_response_that_is_a_level_is_the_one_that_is_modelled(tmp_path):
+    text = LOGIT.replace("ill=1.", "wave=1.").replace("Variable             ill", "Variable             wave")
+    with pytest.raises(OutputError, match=r"models the probability of wave = 1, and the output's response"):
+        given(text, {"kind": "logit", "formula": "I(wave == 2) ~ age + C(area)"}, tmp_path, PEOPLE)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

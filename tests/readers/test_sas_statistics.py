@@ -126,6 +126,15 @@ def test_other_definitions_are_refused(option, tmp_path):
         given(text, WAGE, tmp_path, PEOPLE)
 
 
+def test_a_class_of_univariate_and_other_procedures_are_refused(tmp_path):
+    text = procedure("UNIVARIATE") + univariate(PEOPLE, "age").replace("age\n", "age\n   area = north\n", 1)
+    with pytest.raises(OutputError, match=r"it is of one class \(area = north\)"):
+        given(text, WAGE | {"value": "age"}, tmp_path, PEOPLE)
+    text = procedure("LIFETEST") + "  age  Survival  Failure\n\n   20    0.9000   0.1000\n"
+    with pytest.raises(OutputError, match="no table of a listing of SAS is read for kind: survival"):
+        given(text, {"kind": "survival", "time": "age", "event": "ill"}, tmp_path, PEOPLE)
+
+
 def test_groups_of_by_go_with_where(tmp_path):
     text = procedure("MEANS")
     for wave in (1, 2):

@@ -47,6 +47,16 @@ def test_ranks_without_correction_are_told_by_their_sums(tmp_path):
         given(text, AGE | {"test": "rank-sum", "continuity": True}, tmp_path, PEOPLE)
 
 
+def test_groups_go_with_where(tmp_path):
+    text = ""
+    for wave in (1, 2):
+        text += f"------------ wave={wave} ------------\n\n" + T + ttest(PEOPLE[PEOPLE["wave"] == wave], "wage", "ill")
+    for wave in (1, 2):
+        matched(text, WAGE | {"test": "t", "where": f"wave == {wave}"}, tmp_path, PEOPLE)
+    with pytest.raises(OutputError, match=r"is of wave = 1, the output's where is wave == 2"):
+        given(text, WAGE | {"test": "t", "where": "wave == 2"}, tmp_path, PEOPLE, "out.lst", "#1")
+
+
 @pytest.mark.parametrize(
     ("text", "entry", "message"),
     [

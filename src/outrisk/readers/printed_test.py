@@ -18,7 +18,7 @@ from outrisk.readers.found_tests import SIGNED, FoundTest, Number
 from outrisk.readers.means_of_groups import means_of_groups, means_of_pair, only
 from outrisk.readers.order_of_pairs import in_order_of_pair
 from outrisk.readers.remarks import remark
-from outrisk.readers.sas_whom import hold_whom
+from outrisk.readers.sas_whom import hold_whom, same_group
 from outrisk.readers.source import Source
 from outrisk.readers.stata_data import hold_above
 from outrisk.readers.term_names import levels_of
@@ -64,7 +64,12 @@ def entries_of_test(
         for each in codebook.variables
         if each.label and each.label not in codebook and said.count(each.label) == 1
     }
-    found = _one_of([_by_name(each, names) for read in _READERS for each in read(source)], entry, number, place)
+    tests = [_by_name(each, names) for read in _READERS for each in read(source)]
+    if entry.where and number is None:
+        tests = [each for each in tests if same_group(each.layer, entry.where, codebook) is not False] or tests
+    found = _one_of(tests, entry, number, place)
+    if same_group(found.layer, entry.where, codebook) is False:
+        raise OutputError(f"{place}: the test is of {found.whom}, the output's where is {entry.where}; correct one")
     if found.whom:
         hold_whom(found.whom, entry.where, place)
     if found.at is not None:

@@ -74,6 +74,11 @@ def is_listing(source: Source) -> bool:
     )
 
 
+def names_procedure(source: Source) -> bool:
+    """Whether a text names a procedure of SAS, as its pages do."""
+    return not source.sheets and any(map(_PROCEDURE.match, source.lines))
+
+
 def steps_of(text: str) -> list[Step]:
     """The steps of a listing in their order; all of a text without names of procedures as one."""
     found, now = list[Step](), _Reading("", (), [])

@@ -20,6 +20,9 @@ from outrisk.readers.source import Source
 from outrisk.readers.term_names import levels_of, read_term
 
 
+_IS = re.compile(r"""(?:I\()?\(?\s*`?(\w+)`?\s*==\s*["']?([\w.]+)["']?\s*\)?\)?""")
+
+
 def has_regressions(source: Source) -> bool:
     """Whether a text is a listing of SAS with tables of coefficients."""
     return is_listing(source) and bool(fits_of(steps_of(source.text)))
@@ -97,8 +100,11 @@ def _with_event(found: SasRegression, entry: FormulaEntry, codebook: Codebook, p
     said = entry.response or entry.formula.partition("~")[0].strip().strip("`")
     name = said or found.table.response
     if name not in codebook:
-        if found.event in ("1", "1.0"):
-            return entry
+        shown = _IS.fullmatch(name)
+        if shown and shown[1] in codebook:
+            levels = (levels_of(codebook[shown[1]], each) for each in (shown[2], found.event))
+            if next(levels) == next(levels) and shown[1].casefold() == found.table.response.casefold():
+                return entry
         raise OutputError(
             f"{place}: the table models the probability of {found.table.response} = {found.event}, and the output's "
             f"response is '{name}', which is no variable; give it as a variable with 'event'"

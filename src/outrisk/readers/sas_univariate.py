@@ -47,6 +47,9 @@ def of_univariate(lines: Sequence[str]) -> Iterator[tuple[str, Cells, list[str],
 
 def _of_page(lines: Sequence[str]) -> tuple[Cells, list[str], str]:
     cells, left, refused, part, definition = Cells(), list[str](), "", "", "5"
+    classes = [line.strip() for line in lines[:6] if re.match(r"^\s*\w+ = \S.*$", line)]
+    if classes:
+        refused = f"it is of one class ({', '.join(classes)[:60]}), which is not read of UNIVARIATE; use MEANS, or BY"
     for line in lines:
         title = re.match(
             r"^\s*(Moments|Basic Statistical Measures|Quantiles.*|Extreme .*|Tests? for .*|Missing Values)\s*$", line

@@ -46,7 +46,7 @@ def tests_of_sas(source: Source) -> list[FoundTest]:
         weighted = step.weight or (weight[1] if weight else "")
         for each in _of_step(step):
             refused = each.refused or (_WEIGHTED.format(weighted) if weighted else "")
-            found.append(replace(each, whom=step.whom, refused=refused))
+            found.append(replace(each, whom=step.whom, layer=step.groups, refused=refused))
     return found
 
 

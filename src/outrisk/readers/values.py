@@ -53,6 +53,7 @@ from outrisk.readers.rates_table import entries_of_rates
 from outrisk.readers.rows_of_shape import is_of_shape
 from outrisk.readers.sas_correlations import correlations_of_listing, has_correlations
 from outrisk.readers.sas_entries import entries_of_listing, has_tables
+from outrisk.readers.sas_listing import names_procedure
 from outrisk.readers.sas_models import has_regressions, regression_in_listing
 from outrisk.readers.shape_table import entries_of_shape
 from outrisk.readers.source import Source, one_sheet, read_source_of_values
@@ -255,6 +256,19 @@ def entries_of_table(
     """The entry with the cells of a cross table or of rates, the times of a survival table, or the numbers of a test;
     then its margins, or means.
     """
+    tests = isinstance(entry, HypothesisTestEntry)
+    if (
+        not tests
+        and names_procedure(source)
+        and not (
+            (isinstance(entry, DescribedEntry) and has_tables(source))
+            or (isinstance(entry, CorrelationsEntry) and has_correlations(source))
+        )
+    ):
+        raise OutputError(
+            f"{place}: no table of a listing of SAS is read for kind: {entry.kind} in it; read are those of FREQ, "
+            "MEANS, UNIVARIATE and CORR; give the table as CSV"
+        )
     if isinstance(entry, SurvivalEntry):
         return [entry_of_survival_table(source, entry, codebook, place)]
     if isinstance(entry, HypothesisTestEntry):
