@@ -19,7 +19,6 @@ from outrisk.readers.sas_whom import own_level, same_group, say_unseen
 from outrisk.readers.source import Source
 from outrisk.readers.term_names import levels_of, read_term
 
-
 _IS = re.compile(r"""(?:I\()?\(?\s*`?(\w+)`?\s*==\s*["']?([\w.]+)["']?\s*\)?\)?""")
 
 
