@@ -87,6 +87,8 @@ SHORT = {
     "RTF": "rich text format, of word processors",
     "PDF": "a format of printed pages",
     "XML": "a text format of nested elements",
+    "GEE": "generalised estimating equations: regressions of records that belong together",
+    "ODS": "Output Delivery System, by which SAS writes its output",
     "SVD": "singular value decomposition",
     "SVG": "a format of drawings",
     "SVM": "support vector machine, a classifier",

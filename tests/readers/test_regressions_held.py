@@ -354,7 +354,10 @@ def test_pages_of_r_that_are_wrapped_or_have_commas_or_are_tibbles():
             "R's stargazer as text, which is not read",
         ),
         ("\\hline\nage & 0.05 \\\\\n\\hline\n", "LaTeX without its"),
-        ("Parameter,DF,Estimate,Standard Error,Pr > ChiSq\nage,1,0.05,0.003,<.0001\n", "SAS, which is not read"),
+        (
+            "Parameter,DF,Estimate,Standard Error,Pr > ChiSq\nage,1,0.05,0.003,<.0001\n",
+            "SAS as ODS writes it, which is not read",
+        ),
         (
             "---------------------\n   (1)\n  affair\nage  0.05\n  (0.003)\nStandard errors in parentheses\n",
             "esttab as text",

@@ -82,7 +82,8 @@ class FoundTest:
     described: of each group as it is called, or of each variable of a pair, texts of its count, mean and sd. pair: what
     differences are of, the first less the second, as the text calls them. scores: of its groups, in their order.
     weights: those of kappa. at: its line in a log of Stata. aside: it stands beside another test, and is taken where
-    the output says its test. note_of: what is said where it is one of these.
+    the output says its test. note_of: what is said where it is one of these. whom: of
+    whom it is, as a listing of SAS says it, '' where these are all; layer: the levels of its BY group.
     """
 
     may_be: tuple[Test, ...]
@@ -106,6 +107,8 @@ class FoundTest:
     aside: bool = False
     at: int | None = None
     note_of: Mapping[Test, str] = field(default_factory=dict)
+    whom: str = ""
+    layer: tuple[tuple[str, str], ...] = ()
 
 
 def or_refused(read: Callable[..., FoundTest], *given: Any) -> FoundTest:

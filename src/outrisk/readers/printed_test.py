@@ -18,11 +18,13 @@ from outrisk.readers.found_tests import SIGNED, FoundTest, Number
 from outrisk.readers.means_of_groups import means_of_groups, means_of_pair, only
 from outrisk.readers.order_of_pairs import in_order_of_pair
 from outrisk.readers.remarks import remark
+from outrisk.readers.sas_whom import hold_whom, same_group
 from outrisk.readers.source import Source
 from outrisk.readers.stata_data import hold_above
 from outrisk.readers.term_names import levels_of
 from outrisk.readers.tests_of_broom import tests_of_broom
 from outrisk.readers.tests_of_r import MEANS, tests_of_r
+from outrisk.readers.tests_of_sas import tests_of_sas
 from outrisk.readers.tests_of_scipy import tests_of_scipy
 from outrisk.readers.tests_of_spss import tests_of_spss
 from outrisk.readers.tests_of_stata import tests_of_stata
@@ -33,12 +35,14 @@ _READERS: tuple[Callable[[Source], list[FoundTest]], ...] = (
     tests_of_spss,
     tests_of_scipy,
     tests_of_broom,
+    tests_of_sas,
 )
 _LONGEST = 1_000_000  # characters
 _KNOWN = (
     "R's t.test, wilcox.test, chisq.test, fisher.test, kruskal.test, oneway.test, prop.test, prop.trend.test, "
     "cor.test, mcnemar.test and summary(aov), Stata's ttest, ranksum, signrank, kwallis, oneway, tabulate, tabodds, "
-    "spearman, ktau, kap and mcc, SPSS's T-TEST, ONEWAY, CROSSTABS, CORRELATIONS and NPAR TESTS as CSV, scipy's tests"
+    "spearman, ktau, kap and mcc, SPSS's T-TEST, ONEWAY, CROSSTABS, CORRELATIONS and NPAR TESTS as CSV, "
+    "listings of SAS's FREQ, TTEST and NPAR1WAY, scipy's tests"
 )
 
 
@@ -60,7 +64,14 @@ def entries_of_test(
         for each in codebook.variables
         if each.label and each.label not in codebook and said.count(each.label) == 1
     }
-    found = _one_of([_by_name(each, names) for read in _READERS for each in read(source)], entry, number, place)
+    tests = [_by_name(each, names) for read in _READERS for each in read(source)]
+    if entry.where and number is None:
+        tests = [each for each in tests if same_group(each.layer, entry.where, codebook) is not False] or tests
+    found = _one_of(tests, entry, number, place)
+    if same_group(found.layer, entry.where, codebook) is False:
+        raise OutputError(f"{place}: the test is of {found.whom}, the output's where is {entry.where}; correct one")
+    if found.whom:
+        hold_whom(found.whom, entry.where, place)
     if found.at is not None:
         hold_above(source.lines, found.at, entry.where, place)
     test = _test(found, entry, place)

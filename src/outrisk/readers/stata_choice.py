@@ -96,7 +96,7 @@ def percent_of(name: str) -> float | None:
     return float(name[1:]) if re.fullmatch(r"p\d\d?", name) else None
 
 
-def _wanted(entry: DescribedEntry) -> tuple[list[str], bool]:
+def asked_of(entry: DescribedEntry) -> tuple[list[str], bool]:
     """Statistics that an entry may have, by what tables call them; whether it asks for all of these."""
     if isinstance(entry, QuantilesEntry):
         said = "quantiles" in entry.model_fields_set
@@ -112,7 +112,7 @@ def _wanted(entry: DescribedEntry) -> tuple[list[str], bool]:
 
 def has_some(found: Candidate, entry: DescribedEntry) -> bool:
     """Whether a table has statistics of an output: those that it asks for, or some of its kind."""
-    wanted, all_ = _wanted(entry)
+    wanted, all_ = asked_of(entry)
     return bool(found.refused) or (all if all_ else any)(each in found.cells for each in wanted)
 
 
@@ -130,7 +130,7 @@ def chosen(tables: Sequence[Candidate], entry: DescribedEntry, number: int | Non
     found = known or [each for each in tables if _is_of(each, value, entry.by, certain=False)]
     if not known and (len(tables) > 1 or (number is None and any(_says_another(each) for each in found))):
         found = []
-    wanted, _ = _wanted(entry)
+    wanted, _ = asked_of(entry)
     seen = [
         ({name: of for name, of in each.cells.items() if name in wanted}, each.command.subset, each.refused)
         for each in found

@@ -53,6 +53,10 @@ from outrisk.readers.printed_test import entries_of_test
 from outrisk.readers.proportions_table import entries_of_proportions
 from outrisk.readers.rates_table import entries_of_rates
 from outrisk.readers.rows_of_shape import is_of_shape
+from outrisk.readers.sas_correlations import correlations_of_listing, has_correlations
+from outrisk.readers.sas_entries import entries_of_listing, has_tables
+from outrisk.readers.sas_listing import names_procedure
+from outrisk.readers.sas_models import has_regressions, regression_in_listing
 from outrisk.readers.shape_table import entries_of_shape
 from outrisk.readers.source import Source, one_of, one_sheet, one_table, read_source_of_values, text_source
 from outrisk.readers.stata_choice import DescribedEntry
@@ -84,8 +88,8 @@ _ELSEWHERE = {  # what marks tables that no reader knows -> of what, and what to
     ),
     r"(?s)class=['\"]texreg|Num\. obs\..*Model 1|Model 1.*Num\. obs\.": f"R's texreg, {_OF_R}",
     r"(?i)\bParameter\b.*\bStandard\W*Error\b|\bAnalysis Of .*Parameter Estimates": (
-        "SAS, which is not read; give a CSV with the columns term, estimate, std.error, p.value, which are read as R's "
-        "broom::tidy has them, with terms such as sexm for the level m of sex"
+        "SAS as ODS writes it, which is not read; give its listing (ODS LISTING), or a CSV with the columns term, "
+        "estimate, std.error, p.value, with terms such as sexm for the level m of sex"
     ),
     r"R-squared Adj\.": "statsmodels' summary_col as text, which is not read; give as_html() of it",
     r"(?s)^\s*-{10,}\s*\(1\).*(?:in parentheses|^N\s)": (
@@ -151,6 +155,9 @@ def _resolved(entry: Entry, codebook: Codebook, position: int, folder: Path, pla
             cells = read_file_of_values(Path(source.name), built)[built[0].name]
             return [_of_mapping(entry, cells, codebook, place)]
         return [entry]
+    if isinstance(entry, FormulaEntry) and has_regressions(source):
+        table, entry = regression_in_listing(source, entry, codebook, place, model)
+        return [entry_of_coefficients(table, entry, codebook, place)]
     if isinstance(entry, FormulaEntry):
         source = _of_models(regression_in(source, entry, codebook, place, model), model, place)
         return [entry_of_coefficients(read_coefficients(source, model, place), entry, codebook, place)]
@@ -299,6 +306,19 @@ def entries_of_table(
     """The entry with the cells of a cross table or of rates, the times of a survival table, or the numbers of a test;
     then its margins, or means.
     """
+    tests = isinstance(entry, HypothesisTestEntry)
+    if (
+        not tests
+        and names_procedure(source)
+        and not (
+            (isinstance(entry, DescribedEntry) and has_tables(source))
+            or (isinstance(entry, CorrelationsEntry) and has_correlations(source))
+        )
+    ):
+        raise OutputError(
+            f"{place}: no table of a listing of SAS is read for kind: {entry.kind} in it; read are those of FREQ, "
+            "MEANS, UNIVARIATE and CORR; give the table as CSV"
+        )
     if isinstance(entry, SurvivalEntry):
         return [entry_of_survival_table(source, entry, codebook, place)]
     if isinstance(entry, HypothesisTestEntry):
@@ -315,8 +335,12 @@ def entries_of_table(
         return entries_of_proportions(source, entry, codebook, place)
     if isinstance(entry, MarginsEntry):
         return [entries_of_margins(margins_in(source, entry, codebook, place, number), entry, codebook, place)]
+    if isinstance(entry, CorrelationsEntry) and has_correlations(source):
+        return [correlations_of_listing(source, entry, codebook, place, number)]
     if isinstance(entry, CorrelationsEntry) and is_matrix(source):
         return [entry_of_matrix(source, entry, codebook, place, number)]
+    if isinstance(entry, DescribedEntry) and has_tables(source):
+        return entries_of_listing(source, entry, codebook, place, number)
     if isinstance(entry, DescribedEntry) and is_log(source):
         return entries_of_log(source, entry, codebook, place, number)
     if isinstance(entry, DescribedEntry | ModeEntry) and (rows := listed(source, number, place)) is not None:
