@@ -9,14 +9,13 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from outrisk.codebook import Variable, format_value
+from outrisk.codebook import OTHER, Variable, format_value
 from outrisk.microdata import MISSING_VALUES, as_numbers, as_text, gaps_of, numbers_of, reads_as_numbers
 from outrisk.propose.gap_codes import suspected
 from outrisk.propose.grids import grid_of
 from outrisk.propose.words import names_identifier
 from outrisk.tabular.recoded import year_of
 
-OTHER = "Other"
 _FEW_CODES = 10  # different small integers that are taken as codes of categories
 _LARGEST_CODE = 20
 _OF_FEW = 0.1  # share of records with values of few people, from which what is called an identifier is one
