@@ -14,7 +14,6 @@ from outrisk.config import DataSection
 from outrisk.expressions import read_expression
 from outrisk.microdata import as_text, typed, unlisted
 
-
 _NOTE = "outrisk: changed"  # in the attributes of a data frame, which its copies and parts keep
 _ENDS = re.compile(r"\b(minimum|maximum)\(")  # by which a number is cut off
 

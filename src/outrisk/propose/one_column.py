@@ -198,6 +198,8 @@ def _category(
     share = sum(rare.values()) / len(left)
     if len(order) > len(left) / 2 or share > 0.5:
         what = "an identifier" if names_identifier(base.name) else "an identifier, or free text"
+        if len(order) <= len(left) / 2 and not names_identifier(base.name):
+            what += f", or too few records for {rules.threshold} people a level (--threshold)"
         return replace(base, why=f"{len(order):,} different values in {len(left):,} records: {what}")
     if names_identifier(base.name) and share > _OF_FEW:
         return replace(base, why="an identifier by its name, with values of few people")
