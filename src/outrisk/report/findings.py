@@ -203,7 +203,8 @@ def compare(level: Level, measure: str) -> str:
     original, holdout = (find(level.estimates, measure, side) for side in ("original", "holdout"))
     found = marginal(level, measure)
     if math.isnan(found.value):
-        return f"the difference of TCAP is undefined ({found.reason or 'no reason given'}); that does not mean a low risk."
+        why = found.reason or "no reason given"
+        return f"the difference of TCAP is undefined ({why}); that does not mean a low risk."
     right = (
         f"{formats.points(original.value)} % of attributions are right about people in the data, and "
         f"{formats.points(holdout.value)} % about people who are not"
