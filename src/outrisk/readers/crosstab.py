@@ -22,7 +22,7 @@ Normalize = Literal["all", "index", "columns"]
 _SHOW: dict[Normalize, str] = {"all": "proportions", "index": "row_percentages", "columns": "column_percentages"}
 _SHARE_DIGITS = 3  # of tables that do not say theirs
 _EXACT = 1e-9
-_KEPT = ", or give it a level of its own: outrisk.init(..., rare='keep')"
+_KEPT = "; what outrisk.init counted as 'Other' has a level of its own with rare='keep'"
 _MARGIN: Any = object()  # in the place of a level; the data may have one called Total
 
 
@@ -140,6 +140,7 @@ def check_crosstab(table: CrossTable, output: Frequencies, data: Microdata, plac
         raise OutputError(
             f"{place}: the cross table has {said} at {label}, the data give "
             f"{expected / table.unit:g}; {_advice(table, output, bool(np.isnan(here)))}"
+            f"{_KEPT if any(data.codebook[name].if_merged for name in table.by) else ''}"
         )
 
 
@@ -152,7 +153,7 @@ def _check_levels(table: CrossTable, data: Microdata, place: str) -> None:
             if code < 0 and not gap and variable.if_merged:
                 raise OutputError(
                     f"{place}: the cross table has the level {str(level)!r} of '{name}', which the codebook does not "
-                    f"list; it may be merged there: make the table from the same data{_KEPT}"
+                    f"list; make the table from data that fit it{_KEPT}"
                 )
 
 

@@ -65,9 +65,9 @@ def differences_in_words(first: Results, second: Results, one: Decision, other: 
     yield f"{second.directory}: {other.sentence}"
     names, said = list[list[str]](), list[list[str]]()
     for results, beside in ((first, second), (second, first)):
-        before = f"{beside.manifest.study}: "  # as the one calls outputs of the other that it takes as already released
-        names.append([output.name.removeprefix(before) for output in results.risk.outputs])
-        said.append([f"{each.output}: {_itself(each)}".removeprefix(before) for each in results.findings or []])
+        called = f"{beside.manifest.study}: "  # as the one calls outputs of the other that it takes as already released
+        names.append([output.name.removeprefix(called) for output in results.risk.outputs])
+        said.append([f"{each.output}: {_itself(each)}".removeprefix(called) for each in results.findings or []])
     for what, (before, after) in {"output": names, "finding": said}.items():
         for gone, here, there in (("only", before, after), ("new", after, before)):
             place = first.directory if gone == "only" else second.directory
