@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,11 @@ import pandas as pd
 
 from outrisk.codebook import Codebook, format_value
 from outrisk.config import DataSection
+from outrisk.expressions import read_expression
 from outrisk.microdata import as_text, typed, unlisted
+
+_NOTE = "outrisk: changed"  # in the attributes of a data frame, which its copies and parts keep
+_ENDS = re.compile(r"\b(minimum|maximum)\(")  # by which a number is cut off
 
 
 @dataclass(frozen=True)
@@ -25,7 +30,7 @@ class Changed:
 
 
 def changed_by(section: DataSection, file: pd.DataFrame, rows: pd.DataFrame, codebook: Codebook) -> tuple[Changed, ...]:
-    """What `merge`, `known`, and `derive` of a column of the same name change.
+    """What `merge`, `known`, and `derive` of a column, also under another name, change.
 
     file: the records as they are in the file, (n, columns); rows: the same with what is derived. A number is cut off
     where it lies beyond all that is derived by more than others change (rounding), which is less than a step of the
@@ -43,13 +48,25 @@ def changed_by(section: DataSection, file: pd.DataFrame, rows: pd.DataFrame, cod
     return tuple(each for each in found if each.records)
 
 
+def noted(frame: pd.DataFrame, changed: Sequence[Changed]) -> pd.DataFrame:
+    """The records, which say of themselves what has been `changed` in them."""
+    frame = frame.copy(deep=False)
+    frame.attrs[_NOTE] = [[each.name, each.records, each.how] for each in changed]  # which Parquet can hold
+    return frame
+
+
+def noted_in(frame: pd.DataFrame) -> tuple[Changed, ...]:
+    """What records say has been changed in them before; of a part of them, as many records at most."""
+    return tuple(
+        Changed(str(name), min(int(records), len(frame)), str(how)) for name, records, how in frame.attrs.get(_NOTE, ())
+    )
+
+
 def _cut_off(section: DataSection, file: pd.DataFrame, rows: pd.DataFrame, codebook: Codebook) -> Iterator[Changed]:
-    for name in section.derive:
-        if name not in file.columns or name not in codebook or not codebook[name].numeric:
-            continue
+    for name, of in _sources(section, file, codebook):
         before, after = (
-            pd.to_numeric(typed(frame[[name]], codebook, section.missing_values)[name], errors="coerce").to_numpy(float)
-            for frame in (file, rows)
+            pd.to_numeric(typed(frame[[each]], codebook, section.missing_values)[each], errors="coerce").to_numpy(float)
+            for frame, each in ((file, of), (rows, name))
         )
         values = np.asarray(codebook[name].values, dtype=float)
         step = float(np.diff(values).max(initial=0.0)) * (1 - 1e-9)
@@ -65,4 +82,17 @@ def _cut_off(section: DataSection, file: pd.DataFrame, rows: pd.DataFrame, codeb
             ends = [(cut & (before > most), most, values[-1]), (cut & (before < least), least, values[0])]
             # what they come to, unless that is another's value
             at = [to if (after[here] == to).all() else end for here, to, end in ends if here.any()]
-            yield Changed(name, int(cut.sum()), f"is cut off at {' and '.join(map(format_value, at))}")
+            other = "" if of == name else f"'{of}' "
+            yield Changed(name, int(cut.sum()), f"is {other}cut off at {' and '.join(map(format_value, at))}")
+
+
+def _sources(section: DataSection, file: pd.DataFrame, codebook: Codebook) -> Iterator[tuple[str, str]]:
+    """Derived numbers, each with the column that it may be a shorter range of: that of its name, or the only column
+    that it is derived from by `minimum` or `maximum`.
+    """
+    for name, text in section.derive.items():
+        if name not in codebook or not codebook[name].numeric:
+            continue
+        of = {name} if name in file.columns else set(read_expression(text).columns.values())
+        if len(of) == 1 and of <= set(file.columns) and (name in of or _ENDS.search(text)):
+            yield name, of.pop()

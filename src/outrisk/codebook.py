@@ -17,6 +17,9 @@ _LARGEST_WHOLE = 2**53
 MISSING = "Missing"  # how the missing level is written in labels; in data files it is an empty cell
 
 
+OTHER = "Other"  # the level that levels of few people count as (`outrisk init`)
+
+
 @dataclass(frozen=True)
 class Variable:
     """One variable and its support.
@@ -58,6 +61,13 @@ class Variable:
     def size(self) -> int:
         """Number of codes, the missing level included."""
         return len(self.values) + self.missing
+
+    @property
+    def if_merged(self) -> str:
+        """How to go on, as the end of a sentence, where a level may lack because it was merged; else empty."""
+        if self.kind != "categorical" or OTHER not in self.values:
+            return ""
+        return f"; what 'outrisk init' counted as '{OTHER}' has a level of its own with --rare keep"
 
     @property
     def numeric(self) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from outrisk import datasets
-from outrisk.changed import Changed, changed_by
+from outrisk.changed import Changed, changed_by, noted, noted_in
 from outrisk.codebook import Codebook, Variable
 from outrisk.config import DataSection, Study
 from outrisk.errors import ConfigError, DataError, ExpressionError, OutRiskError
@@ -88,8 +88,14 @@ def load_study_data(study: Study) -> StudyData:
     if file.holdout:
         missing["holdout"] = file.holdout.missing_values
     found = encode_frames(frames, codebook, missing, named_by(study), study, whole)
-    as_it_is = _rows_of(files["data"], file.data.model_copy(update={"derive": {}}), codebook, "data")
-    return replace(found, changed=changed_by(file.data, as_it_is, whole["data"], found.original.codebook))
+    changed = _changed(files["data"], whole["data"], file.data, found.original.codebook)
+    return replace(found, changed=(*found.changed, *changed))
+
+
+def _changed(file: pd.DataFrame, rows: pd.DataFrame, section: DataSection, codebook: Codebook) -> tuple[Changed, ...]:
+    """What a section changes; rows: the records with what it derives."""
+    as_it_is = _rows_of(file, section.model_copy(update={"derive": {}}), codebook, "data")
+    return changed_by(section, as_it_is, rows, codebook)
 
 
 def _earlier_of(study: Study) -> Iterator[Earlier]:
@@ -206,7 +212,7 @@ def encode_frames(
         name: replace(from_frame(frame, codebook, missing_values[name], name), **vars(whose[name]))
         for name, frame in frames.items()
     }
-    return StudyData(found["data"], found.get("holdout"), guesses, earlier, alike)
+    return StudyData(found["data"], found.get("holdout"), guesses, earlier, alike, noted_in(frames["data"]))
 
 
 def _one_frame(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -289,6 +295,12 @@ def _read(section: DataSection, folder: Path, source: str) -> pd.DataFrame:
 def recoded(frame: pd.DataFrame, section: DataSection, codebook: Codebook | None, source: str) -> pd.DataFrame:
     """Records as a section of a study has them, in the order that `DataSection` says."""
     return _columns_of(_rows_of(frame, section, codebook, source), section, codebook, source)
+
+
+def recoded_and_noted(frame: pd.DataFrame, section: DataSection, codebook: Codebook, source: str) -> pd.DataFrame:
+    """The same, with a note of what that changes (see `changed.noted`)."""
+    rows = _rows_of(frame, section, codebook, source)
+    return noted(_columns_of(rows, section, codebook, source), _changed(frame, rows, section, codebook))
 
 
 def _rows_of(frame: pd.DataFrame, section: DataSection, codebook: Codebook | None, source: str) -> pd.DataFrame:

@@ -126,7 +126,7 @@ def encode(variable: Variable, column: pd.Series[Any], missing_values: Sequence[
         raise DataError(
             f"{source}: column '{variable.name}' holds {str(column.iloc[row])!r}, which is not in its codebook "
             f"({unknown.sum():,} such cells, the first in record {row + 1:,}); "
-            "add the value to the codebook or correct the data"
+            f"add the value to the codebook or correct the data{variable.if_merged}"
         )
     empty = (codes < 0) & gaps
     if empty.any():

@@ -125,3 +125,34 @@ def test_page_one_warns_however_long_the_verdict_is(firms):
     assert "Risks may read lower than they are: outputs are computed from data in which" in box
     groups = set(pd.read_csv(folder / "people.csv")["group"])
     assert all(" to " in group for group in groups if group.startswith("turnover = "))
+
+
+def test_a_frame_that_init_has_changed_says_so_of_itself(firms):
+    """What `outrisk.init(df).data` merges and cuts off is a finding in Python too, also of a part of it."""
+    start = outrisk.init(pd.read_csv(firms), keys=["sector", "region"], target="turnover")
+    table = pd.crosstab(start.data["sector"], start.data["region"])
+    for data in (start.data, start.data.copy(), start.data[start.data["sector"].isin(list("abcd"))]):
+        found = outrisk.check(data, [table], keys=["sector"], target="region", codebook=start.codebook).findings
+        (what,) = [each for each, rule in zip(found["what"], found["rule"], strict=True) if rule == RULE]
+        assert "region of 3 records counts as 'Other'" in what and "east" not in what
+    kept = outrisk.init(pd.read_csv(firms), keys=["sector"], target="region", rare="keep")
+    counts = pd.crosstab(kept.data["sector"], kept.data["region"])
+    found = outrisk.check(kept.data, [counts], keys=["sector"], target="region", codebook=kept.codebook).findings
+    assert RULE not in set(found["rule"])
+
+
+def test_a_number_cut_off_under_another_name_is_said(firms):
+    frame = pd.read_csv(firms)
+    frame["region"] = frame["region"].replace(["east", "west"], "n")
+    frame["kids"] = np.arange(500) % 6
+    frame.to_csv(firms, index=False)
+    firms.with_name("firms.codebook.yaml").write_text(
+        "variables:\n  sector: {kind: categorical, levels: [a, b, c, d]}\n"
+        "  region: {kind: categorical, levels: [n, s]}\n  few: {kind: integer, min: 0, max: 3}\n"
+    )
+    table = "[{kind: frequencies, by: [sector, few]}]"
+    _, (what,) = findings(firms, table, "derive: {few: 'minimum(kids, 3)'}")
+    most = int((frame["kids"] > 3).sum())
+    assert f"few of {most} records is 'kids' cut off at 3" in what
+    for text in ("kids // 2", "(kids > 2) * 1", "minimum(kids, 7) // 2"):  # another number, by its name
+        assert findings(firms, table, f"derive: {{few: '{text}'}}")[1] == []

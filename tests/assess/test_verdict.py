@@ -223,7 +223,7 @@ def test_what_is_proved_to_others_and_what_no_rule_reads_stands_in_the_sentence(
 def test_outputs_missed_for_one_reason_share_a_line():
     missed = [replace(MISSED, output=f"y{at}", runs=at + 1, why="far off") for at in range(8)]
     reasons = decide(evidence(missed=(MISSED, *missed, replace(MISSED, why="output 'x': separated")))).reasons
-    assert [line for line in reasons if "reproduced" in line] == [
+    assert [line for line in reasons if "reproduced in" in line] == [
         "x was not reproduced in 1 run: why",
         "y0, y1, y2, y3, y4, y5 and 2 more were not reproduced in up to 8 runs: far off",
         "x was not reproduced in 1 run: separated",
@@ -276,6 +276,19 @@ def test_numbers_that_were_missed_are_told_by_both_measures():
     said = decide(evidence(levels=WIDE, missed=(MISSED,), outputs={"x": ("a",)}))
     assert "4 of 9 numbers of it at their digits, 6 to 1 % of their sampling error" in said.sentence
     assert said.outputs[0].reason == "4 of 9 numbers in the worst run (to 1 % of their sampling error 6): why"
+
+
+def test_no_risk_is_found_of_an_output_beside_one_that_was_missed():
+    """Its limit is of all outputs released together, and the synthetic data lack some of what these say."""
+    key = evidence().levels[0].sets[0].keys
+    alone = decide(evidence(outputs={"y": tuple(key)})).outputs[0]
+    assert alone.verdict == NONE and "reproduced" not in alone.reason
+    beside = decide(evidence(missed=(MISSED,), outputs={"x": tuple(key), "y": tuple(key), "target": ()}))
+    assert [each.verdict for each in beside.outputs] == ["not reproduced", "cannot tell", NONE]
+    assert beside.outputs[1].reason.endswith("but “x” was not reproduced, so that it may be more")
+    assert math.isnan(beside.outputs[1].up_to)
+    measured = [line for line in beside.reasons if "people who are not; difference" in line]
+    assert measured and all(line.endswith(", but not all outputs were reproduced") for line in measured)
 
 
 def test_what_is_not_certain_is_counted_in_the_sentence():

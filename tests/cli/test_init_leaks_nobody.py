@@ -279,3 +279,53 @@ def test_a_person_is_asked(plain, monkeypatch, tmp_path):
 def test_umlauts_are_read_as_they_are_written_out():
     assert names_identifier("Straße") and names_identifier("strasse")
     assert names_known("KörperGröße") == names_known("groesse") == "looks"
+
+
+def cohort():
+    rng = np.random.default_rng(4)
+    job = rng.choice(["clerk", "cook", "guard"], 300, p=[0.6, 0.38, 0.02])
+    return pd.DataFrame({"sex": rng.choice(["f", "m"], 300), "job": job, "age": rng.integers(20, 60, 300)})
+
+
+def test_rare_levels_of_a_target_that_is_named_are_kept(tmp_path, capsys):
+    """To merge them is to ask about something else; those of other columns are merged, and all where --rare says so."""
+    cohort().assign(area=cohort()["job"]).to_csv(tmp_path / "d.csv", index=False)
+    kept = package.init(pd.read_csv(tmp_path / "d.csv"), keys=["sex", "area"], target="job")
+    assert kept.codebook["job"].values == ("clerk", "cook", "guard")
+    assert kept.codebook["area"].values == ("clerk", "cook", "Other")
+    merged = package.init(cohort(), keys=["sex"], target="job", rare="merge")
+    assert merged.codebook["job"].values == ("clerk", "cook", "Other")
+    out = outrisk(capsys, "init", tmp_path / "d.csv", "--keys", "sex", "--target", "job")[1]
+    assert re.search(r"'guard' \(\d\); written, as the target's \(--rare keep\|merge\|drop\)", out)
+
+
+def test_a_table_with_a_level_that_was_merged_is_told_the_way_out(tmp_path, capsys):
+    frame = cohort()
+    start = package.init(frame, keys=["sex"], target="age", tables=[["sex", "job"]])
+    assert "Other" in start.codebook["job"].values
+    table, kept = pd.crosstab(frame["sex"], frame["job"]), "has a level of its own with rare='keep'"
+    for each, said in (
+        (table, kept),
+        (table[["guard", "clerk", "cook"]], f"'guard'.*{kept}"),
+    ):  # a last one is a margin
+        with pytest.raises(package.OutRiskError, match=said):
+            package.check(start.data, [each], keys=["sex"], target="job", codebook=start.codebook)
+    with pytest.raises(package.OutRiskError, match=r"'guard'.*has a level of its own with --rare keep"):
+        package.check(frame, [table], keys=["sex"], target="job", codebook=start.codebook)
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    table.to_csv(tmp_path / "t.csv")
+    start.write(tmp_path / "d.yaml", tmp_path / "d.csv")
+    study = (tmp_path / "d.yaml").read_text().replace("by: [sex, job]", "by: [sex, job]\n    values: t.csv")
+    (tmp_path / "d.yaml").write_text(study)
+    line = refused(capsys, "check", tmp_path / "d.yaml")
+    assert "'guard' is no level of 'job'" in line and "what 'outrisk init' counted as 'Other' has a level" in line
+
+
+def test_a_target_that_is_to_be_derived_is_told_how(tmp_path, capsys):
+    cohort().to_csv(tmp_path / "d.csv", index=False)
+    line = refused(capsys, "init", tmp_path / "d.csv", "--target", "over_50")
+    assert "no column 'over_50'" in line and "put yours under 'derive' in the study, and into its codebook" in line
+    few = cohort().head(7)
+    few.to_csv(tmp_path / "e.csv", index=False)
+    line = refused(capsys, "init", tmp_path / "e.csv", "--keys", "sex", "--target", "age")
+    assert "or too few records for 10 people a level (--threshold)" in line

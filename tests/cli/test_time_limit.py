@@ -82,3 +82,13 @@ def test_limits_that_are_none(tmp_path, capsys):
             said = refused(capsys, "assess", path, f"--{option}", limit)
             place = f"[study.{option.replace('-', '_')}] is {float(limit)}: it must be"
             assert (f"--{option}" if limit == "nan" else place) in said
+
+
+def test_the_limit_ends_the_forecast_too_and_says_what_it_does_not_end(tmp_path, capsys, monkeypatch):
+    """A first generation may take longer than all the time there is: the forecast is no longer gone on with."""
+    path = write_study(tmp_path, {"evolve": LONG, "study": {"runs": 2, "folds": [2]}})
+    monkeypatch.setattr(study_run, "TRIED", 1e9)
+    monkeypatch.setattr(study_run, "min", lambda first, second: first, raising=False)
+    code, _, err = outrisk(capsys, "assess", path, "--out", tmp_path / "run", "--time-limit", 3)
+    assert code == 2 and "the time limit of 3 s is up, and no run has ended" in err
+    assert "The direct look before them, and what is measured and written after them, take the time" in err

@@ -319,6 +319,11 @@ def test_rows_says_what_a_row_is_of():
         ("x,a,b\nage,1,2\n", {}, r"no line of it has columns of the levels of 'affair' \(0, 1\)"),
         ("x,a,b\nage,1,2\n", {"by": ""}, "no line of it has columns of all people .*; say with 'by' whose levels"),
         ("x,0,1\nbmi,1,2\n", {}, r"the row 'bmi' is no variable of the codebook; say in 'rows'"),
+        (
+            "x,0,1\nbmi,1,2\nage,1,2\nmood,,\nlow,3,4\nhigh,3,4\npay,3,4\n",
+            {},
+            "the rows 'bmi', 'mood'.* are no variables",
+        ),
         ("x,0,1\nage,one,two\n", {}, "mean of age is 'one', which is not a number"),
         ("x,0,1\n,,\n", {}, "no row of it has numbers"),
         ("x,0 (N=9),1\nreligion,,\n1,10,3\n", {}, "counts of 'religion' add up to 10 of 9 people"),

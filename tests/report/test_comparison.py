@@ -42,3 +42,24 @@ def test_what_cannot_be_compared_is_said(assessed, tmp_path, capsys):
         assert run(["compare", str(assessed["halves"]), str(place)]) == 2
         error = capsys.readouterr().err
         assert why in error and error.count("\n") == 1
+
+
+def test_outputs_that_the_other_run_takes_as_already_released_are_the_same(assessed, tmp_path, capsys):
+    """`--released` calls them after their study, and says of their findings what is already released."""
+
+    one = assessed["halves"]
+    name = read_run(one).manifest.study
+
+    def after_the_study(risk):
+        for output in risk["outputs"]:
+            output["name"] = f"{name}: {output['name']}"
+
+    found = pd.read_csv(one / "findings.csv", keep_default_na=False)
+    place = altered(
+        one, tmp_path / "second", risk_json=after_the_study, manifest_json=lambda facts: facts.update(study="later")
+    )
+    found["output"] = name + ": " + found["output"]
+    found["what"] += " What is already released says so of all of them by itself."
+    found.to_csv(place / "findings.csv", index=False)
+    assert run(["compare", str(one), str(place)]) == 0
+    assert "only in" not in capsys.readouterr().out

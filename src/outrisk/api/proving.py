@@ -48,7 +48,8 @@ class Proof:
     (`smallest`). left_out: outputs of which numbers were not used, with the reason. seconds: what it took. cells: what
     tables say without a register of counts that are not printed: `table`, `released` (whether an output withholds the
     cell; else the table was not released), `cell`, and `low` and `high`, between which all data sets that fit have it;
-    `recovered`, `narrowed`, and the `outputs` that recover it. of_cells: that in words.
+    `recovered`, `narrowed`, and the `outputs` that recover it. of_cells: that in words. counted: what rows of `certain`
+    and `by_outputs` are, with a register: "people", or "records" where people may have several.
     """
 
     sentence: str
@@ -58,6 +59,7 @@ class Proof:
     by_outputs: pd.DataFrame = field(default_factory=pd.DataFrame)
     cells: pd.DataFrame = field(default_factory=pd.DataFrame)
     of_cells: str = ""
+    counted: str = "people"
 
     def __repr__(self) -> str:
         """The sentence."""
@@ -211,7 +213,9 @@ def _values(study: Study, data: Microdata, asked: Asked) -> Proof:
         bands=bands_of(codebook, file.target, file.target_within),
     )
     seconds = time.perf_counter() - started
-    proof = Proof(found.summary.sentence, found.certain, dict(found.summary.left_out), seconds, found.by_outputs)
+    summary = found.summary
+    proof = Proof(summary.sentence, found.certain, dict(summary.left_out), seconds, found.by_outputs)
+    proof = replace(proof, counted=summary.counted)
     return _with_cells(proof, study, codebook, list(numbers.values()), len(data), rules)
 
 

@@ -18,7 +18,7 @@ from outrisk.appetite import Appetite
 from outrisk.codebook import Codebook, codebook_to_dict, format_value
 from outrisk.config import DataSection
 from outrisk.errors import ConfigError
-from outrisk.load import recoded
+from outrisk.load import recoded_and_noted
 from outrisk.microdata import MISSING_VALUES, from_frame
 from outrisk.outputs.conditions.banded import banded_in
 from outrisk.propose.one_column import Rules
@@ -122,9 +122,11 @@ class Starter:
 
     @property
     def data(self) -> pd.DataFrame:
-        """The records as they fit the codebook: codes that mean missing, years, grids, merged levels."""
+        """The records as they fit the codebook: codes that mean missing, years, grids, merged levels. What that changes
+        stands in the frame's attributes, so that it is a finding where they are assessed.
+        """
         section = DataSection(path="data frame", **self.proposal.data_section())
-        return recoded(self.records, section, self.codebook, "data")
+        return recoded_and_noted(self.records, section, self.codebook, "data")
 
     @cached_property
     def rules(self) -> dict[str, tuple[str, ...]]:
@@ -225,8 +227,9 @@ def init(
     formulas, tables : what is to be released: regressions, and the variables of each table. With them the codebook has
         only the variables that are named.
     missing : codes that mean missing, by column, those under '' of every column; without it those that look so.
-    rare : what becomes of levels held by fewer than `threshold` people: 'merge' (the default: they count as one level
-        Other), 'drop' (their records are left out) or 'keep' (they are named in the codebook, which counts as public).
+    rare : what becomes of levels held by fewer than `threshold` people: 'merge' (they count as one level Other), 'drop'
+        (their records are left out) or 'keep' (they are named in the codebook, which counts as public). Without it
+        those of a `target` that is given are kept, and others merged.
     threshold : people that a level needs.
 
     Returns
@@ -316,7 +319,8 @@ def _told(proposal: Proposal, n: int) -> list[str]:
     lines += [f"Left out: {', '.join(names)} ({why})" for why, names in reasons.items()]
     for column in kept:
         if column.rare:
-            done = {"": "written", "merge": f"merged into '{column.other}'", "drop": "their records left out"}
+            written = "written, as the target's" if column.name == proposal.target else "written"
+            done = {"": written, "merge": f"merged into '{column.other}'", "drop": "their records left out"}
             held = rare_levels(column, proposal.threshold)
             if len(column.rare) == 1:
                 done["merge"] = f"counted as '{column.other}', as codebook and report call it"

@@ -41,6 +41,10 @@ from outrisk.records.directory import StudyDirectory
 from outrisk.report.pages.study_page import render
 
 _LONG = 30.0  # seconds, at most, from which a forecast is worth a line
+_UNLIMITED = (
+    "The time limit ends the runs. The direct look before them, and what is measured and written after them, take the "
+    "time that they need."
+)
 
 
 def assess(
@@ -296,6 +300,8 @@ def carry_out(study: StudyRun, halt: Event, console: Console) -> None:
     outlook = Outlook(len(study.jobs), len(study.done), study.workers, study.assessment.settings.generations)
     with Progress("runs", outlook, console) as progress:
         if not console.quiet:
+            if study.left and study.study.file.study.time_limit is not None:
+                progress.say(_UNLIMITED)
             found = study.foretell(halt, end)
             if found is not None:
                 progress.expect(found.likely)
@@ -312,7 +318,8 @@ def carry_out(study: StudyRun, halt: Event, console: Console) -> None:
 def foretold(study: StudyRun, found: Forecast) -> str:
     """What a study will take, in a line: time, memory, and what would make it shorter."""
     left, limit = len(study.left), study.study.file.study.time_limit
-    parts = [f"Forecast: likely {in_words(found.likely)}, at most about {in_words(found.most)}, for {left} runs"]
+    of = f"{left} runs" if left == len(study.jobs) else f"the {left} of {len(study.jobs)} runs that are left"
+    parts = [f"Forecast: likely {in_words(found.likely)}, at most about {in_words(found.most)}, for {of}"]
     parts += [", and more where these are not enough"] if study.rounds is not None and not study.rounds.last else []
     if found.subsets:
         where = ", if there is a marginal risk" if study.asked is not None and study.asked.unasked else ""

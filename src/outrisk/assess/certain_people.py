@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from outrisk.assess.look.finding import people
 from outrisk.assess.told_by_statistics import programme_with_statistics
 from outrisk.codebook import Codebook
 from outrisk.config import Study
@@ -122,7 +123,8 @@ def certain_people(
     proofs = smallest_proofs(of, target, claims, sets, of_code) if claims.proved else []
     value = np.full(n, -1)
     value[register] = claims.value
-    return CertainPeople(facts.summary(of, claims, proofs, labels), value, labels, register, tuple(proofs))
+    owners = original.people(value >= 0)
+    return CertainPeople(facts.summary(of, claims, proofs, labels, owners), value, labels, register, tuple(proofs))
 
 
 def check_register(study: Study, codebook: Codebook) -> None:
@@ -219,14 +221,17 @@ class _Facts:
         )
         return self._certain("skipped", sentence, of, asked=0)
 
-    def summary(self, of: Programme, claims: Claims, proofs: Sequence[ProvingSet], labels: Sequence[str]) -> Certain:
+    def summary(
+        self, of: Programme, claims: Claims, proofs: Sequence[ProvingSet], labels: Sequence[str], owners: int
+    ) -> Certain:
         codes, counts = np.unique(claims.value[claims.value >= 0], return_counts=True)
         values = {labels[code]: int(count) for code, count in zip(codes.tolist(), counts.tolist(), strict=True)}
         asked = int(claims.asked.sum())
         return self._certain(
             claims.state,
-            self._sentence(claims, values, asked),
+            self._sentence(claims, values, asked, owners),
             of,
+            owners=owners,
             asked=asked,
             proved=claims.proved,
             narrowed=claims.narrowed,
@@ -245,10 +250,11 @@ class _Facts:
             people=self.n,
             known=self.known,
             left_out=dict(of.left_out),
+            counted=self.counted,
             **more,  # type: ignore[arg-type]
         )
 
-    def _sentence(self, claims: Claims, values: dict[str, int], asked: int) -> str:
+    def _sentence(self, claims: Claims, values: dict[str, int], asked: int, owners: int) -> str:
         more = "" if claims.sharp else " There may be more: not all that the numbers say was used."
         if claims.state == "stopped early":
             more = " It was stopped early: there may be more."
@@ -257,6 +263,7 @@ class _Facts:
             return f"To {self.assumption}, the outputs prove {self.learnt} of none of {drawn}.{more}"
         told = ", ".join(f"{value}: {number:,}" for value, number in values.items())
         share = f"{claims.proved:,} of {drawn} ({100 * claims.proved / asked:.1f} %)"
+        share += f", which are those of {people(owners)}" if self.counted == "records" else ""
         narrowed = f" Of {claims.narrowed:,} more, some values are ruled out." if claims.narrowed else ""
         same = f"it is the same in every data set that fits ({told})"
         return f"To {self.assumption}, the outputs prove {self.learnt} of {share}: {same}.{narrowed}{more}"

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -180,7 +180,8 @@ class StudyRun:
 
     def foretell(self, halt: Event, finished: Callable[[RunResult], None]) -> Forecast | None:
         """What the runs that are not done will take, and the evolutions of some of the outputs; None if all are done,
-        or it was halted. It takes a few seconds; runs that end within them are done, each told. OSError as `carry_out`.
+        or it was halted, as it is at the time limit, which the direct look before it does not heed. It takes a few
+        seconds; runs that end within them are done, each told. OSError as `carry_out`.
         """
         jobs = self._compiled()
         subsets = [] if self.asked is None else [job for job in self.asked.jobs if job.name not in self.subsets]
@@ -192,7 +193,17 @@ class StudyRun:
             finished(self.done[result.job])
 
         looked = jobs and self.findings is not None  # before the runs, as it may take more memory than they do
-        return forecast(jobs, subsets, self.workers, halt, seconds, self.backend.forked, end) if looked else None
+        if not looked:
+            return None
+        with self._limited(halt) as up:
+            found = forecast(jobs, subsets, self.workers, halt, seconds, self.backend.forked, end)
+        self.late = up.is_set() and not self.whole
+        return found
+
+    def _limited(self, halt: Event) -> AbstractContextManager[Event]:
+        """A block that the study's time limit halts, if it has one."""
+        limit = self.study.file.study.time_limit
+        return _deadline(None if limit is None else limit - (time.perf_counter() - self.clock), halt)
 
     def _compiled(self) -> list[Job]:
         """The runs that are not done, in their order, what they need being compiled."""
@@ -220,12 +231,12 @@ class StudyRun:
             self.done[result.job] = result
             finished(result)
 
-        with _deadline(None if limit is None else limit - (time.perf_counter() - self.clock), halt) as up:
+        with self._limited(halt) as up:
             going = True
             while going:
                 run_all(self._compiled(), self.workers, halt, watcher, end, self.backend)
                 going = not halt.is_set() and self._next_round()
-        self.late = up.is_set() and not self.whole
+        self.late = (self.late or up.is_set()) and not self.whole
         if failed:
             raise failed[0]
         if self.late and not self.done:
@@ -269,7 +280,7 @@ class StudyRun:
         """Evolve the subsets of outputs that are wanted, each told as it ends: its name, the share of its numbers that
         is reproduced, and its seconds. Those that were kept are done. Ends as `carry_out` does.
         """
-        failed, limit = list[OSError](), self.study.file.study.time_limit
+        failed = list[OSError]()
 
         def end(job: SubsetJob, found: Kept) -> None:
             try:
@@ -283,7 +294,7 @@ class StudyRun:
             self.subsets[job.name] = found
             finished(job.name, found.share, found.seconds)
 
-        with _deadline(None if limit is None else limit - (time.perf_counter() - self.clock), halt) as up:
+        with self._limited(halt) as up:
             carry_out_subsets(self.wanted_subsets, self.workers, halt, end, self.backend.forked)
         self.late = up.is_set() and not self.whole
         if failed:

@@ -137,7 +137,7 @@ def assess(
     workers: Annotated[int | None, typer.Option(min=1, help="Runs at a time (default: one a core).")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed in place of the study's.")] = None,
     time_limit: Annotated[
-        float | None, typer.Option(min=0, metavar="SECONDS", help="End the study then; what has ended is reported.")
+        float | None, typer.Option(min=0, metavar="SECONDS", help="End the runs then; what has ended is reported.")
     ] = None,
     run_time_limit: Annotated[
         float | None, typer.Option(min=0, metavar="SECONDS", help="End the evolution of each run then.")

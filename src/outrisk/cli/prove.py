@@ -50,11 +50,17 @@ def _print_sets(proof: Proof, console: Console) -> None:
     for outputs, row in sets.head(_SETS).iterrows():
         note = "" if row["all"] else " (perhaps fewer would do)"
         console.print(
-            escape(f"  {row['size']:,} people: {str(outputs).replace('; ', ' with ') or 'the keys alone'}{note}")
+            escape(f"  {_number(row['size'], proof)}: {str(outputs).replace('; ', ' with ') or 'the keys alone'}{note}")
         )
     if len(sets) > _SETS:
         rest = int(sets["size"].iloc[_SETS:].sum())
-        console.print(f"  {rest:,} people: {len(sets) - _SETS:,} further sets of outputs")
+        console.print(f"  {_number(rest, proof)}: {len(sets) - _SETS:,} further sets of outputs")
     unknown = len(proof.certain) - len(proof.by_outputs)
     if unknown:
-        console.print(f"  {unknown:,} people: not found with the work that is allowed for it")
+        console.print(f"  {_number(unknown, proof)}: not found with the work that is allowed for it")
+
+
+def _number(number: int, proof: Proof) -> str:
+    """So many people, or records where people may have several."""
+    one = "person" if proof.counted == "people" else "record"
+    return f"1 {one}" if number == 1 else f"{number:,} {proof.counted}"

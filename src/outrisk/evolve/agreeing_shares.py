@@ -14,11 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import LinearConstraint, milp
+from scipy.optimize import LinearConstraint
 
 from outrisk.evolve.told_counts import summing
 from outrisk.problem.blocks import Array
 from outrisk.problem.released import Margins
+from outrisk.quiet_milp import milp
 
 _NODES = 200  # of a search for whole numbers, at most
 _FIRM = 1_000.0  # how much more it counts to leave the range of a count that is settled

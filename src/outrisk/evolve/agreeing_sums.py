@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import Bounds, LinearConstraint
 
 from outrisk.problem.blocks import Array
+from outrisk.quiet_milp import milp
 
 _NODES = 20  # of a search for whole numbers, at most
 _GAP = 0.1  # share of what it costs that may be saved yet

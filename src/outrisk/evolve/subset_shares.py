@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import Bounds, LinearConstraint
 
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
@@ -28,6 +28,7 @@ from outrisk.evolve.told_counts import Counted, Shared, SharedPart, counted, in_
 from outrisk.problem.blocks import Array, Joint, Tally, breaks_rule, joint_over, variables
 from outrisk.problem.influence import members_of
 from outrisk.problem.released import TallyPart
+from outrisk.quiet_milp import milp
 
 _CROSSED = 100_000  # cells of the table that crosses all, at most
 _CELLS = 7_000, 20_000  # of those that are looked at, and of shares, at most; once a search has stood still without

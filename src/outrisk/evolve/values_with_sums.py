@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import Bounds, LinearConstraint
 
 from outrisk.evolve.agreeing_sums import EXACT
 from outrisk.problem.blocks import Array
+from outrisk.quiet_milp import milp
 
 Values = NDArray[np.int64]
 

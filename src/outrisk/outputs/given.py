@@ -19,6 +19,7 @@ from outrisk.tabular import read_table
 
 WITHHELD = "withheld"  # stands for a number of which nothing was published
 UNDEFINED = "undefined"  # stands for a number that there is none of, as the mean of no record
+_MORE = "; what else is printed of it, 'release' or 'statistics' says"
 _RANGE = re.compile(r"\s*(\S+)\s+to\s+(\S+)\s*")
 _BELOW = re.compile(r"\s*<\s*(\S+)\s*")  # of a p-value
 _P = re.compile(r"(.*\b)?p(-value)?")
@@ -150,7 +151,9 @@ def _number(value: object) -> float:
 def _by_label(output: Output, labels: Sequence[str], cells: Mapping[str, object]) -> list[object]:
     unknown = next((label for label in cells if label not in labels), None)
     if unknown is not None:
-        raise OutputError(f"output '{output.name}': it has no number called '{unknown}'{_nearest(unknown, labels)}")
+        near = _nearest(unknown, labels)
+        more = "" if output.table or "; known: " not in near else _MORE
+        raise OutputError(f"output '{output.name}': it has no number called '{unknown}'{near}{more}")
     absent = [label for label in labels if label not in cells]
     if absent:
         raise OutputError(
@@ -196,6 +199,7 @@ def _nearest(name: str, known: Sequence[str]) -> str:
     parts = sorted(name.split(", "))  # of a cell, perhaps in another order
     near = [label for label in known if sorted(label.split(", ")) == parts]
     near = near or [label for label in known if _plain(label) == _plain(name)]
+    near = near or [label for label in known if name.startswith((f"{label} ", f"{label}:"))]
     near = near or [
         label for label in difflib.get_close_matches(name, known, 5) if not _same_but_level(name, label, known)
     ]

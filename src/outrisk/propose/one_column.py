@@ -9,14 +9,13 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from outrisk.codebook import Variable, format_value
+from outrisk.codebook import OTHER, Variable, format_value
 from outrisk.microdata import MISSING_VALUES, as_numbers, as_text, gaps_of, numbers_of, reads_as_numbers
 from outrisk.propose.gap_codes import suspected
 from outrisk.propose.grids import grid_of
 from outrisk.propose.words import names_identifier
 from outrisk.tabular.recoded import year_of
 
-OTHER = "Other"
 _FEW_CODES = 10  # different small integers that are taken as codes of categories
 _LARGEST_CODE = 20
 _OF_FEW = 0.1  # share of records with values of few people, from which what is called an identifier is one
@@ -199,6 +198,8 @@ def _category(
     share = sum(rare.values()) / len(left)
     if len(order) > len(left) / 2 or share > 0.5:
         what = "an identifier" if names_identifier(base.name) else "an identifier, or free text"
+        if len(order) <= len(left) / 2 and not names_identifier(base.name):
+            what += f", or too few records for {rules.threshold} people a level (--threshold)"
         return replace(base, why=f"{len(order):,} different values in {len(left):,} records: {what}")
     if names_identifier(base.name) and share > _OF_FEW:
         return replace(base, why="an identifier by its name, with values of few people")

@@ -17,6 +17,7 @@ _MOST_KEYS = 6
 _FEWEST_KEYS = 3
 _LEVELS_OF_KEY = 50  # where nothing but distinctness speaks for a column
 _LEVELS_OF_TARGET = 20
+_MADE = "add it to the file, or name another and put yours under 'derive' in the study, and into its codebook"
 Ask = Callable[[str, Sequence[str], str], str]  # a question, the answers there are, the safe one: which was given
 
 
@@ -139,19 +140,24 @@ def _unwanted(column: Column) -> Column:
 def _check_name(name: str, names: Sequence[str], source: str) -> None:
     if name not in names:
         apart = "; separate names by blanks" if "," in name else ""
-        raise ConfigError(f"{source}: no column {name!r}; columns are {list(names)}{did_you_mean(name, names)}{apart}")
+        close = did_you_mean(name, names)
+        made = "" if apart or close else f"; what is to be derived from columns must be one: {_MADE}"
+        raise ConfigError(f"{source}: no column {name!r}; columns are {list(names)}{close}{apart}{made}")
 
 
 def _decided(table: Table, name: str, wishes: Wishes, use: Use, ask: Ask | None) -> Column:
     """What is proposed for a column, a person having been asked where one can be."""
     missing = wishes.missing.get(name, wishes.missing.get(""))
     given = None if missing is None else tuple(missing)
+    rules = wishes.rules
+    if name == wishes.target and not rules.rare:  # to merge what few people have is to ask about something else
+        rules = replace(rules, rare="keep")
     levels, label = table.levels.get(name, {}), table.labels.get(name, "")
 
     def look(rules: Rules, codes: tuple[str, ...] | None) -> Column:
         return look_at(table.frame[name], rules, codes, levels, label, use)
 
-    column = look(wishes.rules, given)
+    column = look(rules, given)
     if ask is None:
         return column
     codes = (*column.missing, *column.doubtful)
@@ -160,13 +166,11 @@ def _decided(table: Table, name: str, wishes: Wishes, use: Use, ask: Ask | None)
         shown = ", ".join(repr(code) for code in codes)
         question = f"Column '{name}': {'does' if len(codes) == 1 else 'do'} {shown} mean a missing value?"
         given = codes if ask(question, ("yes", "no"), safe) == "yes" else ()
-        column = look(wishes.rules, given)
-    if column.rare and column.unlisted and not wishes.rules.rare:
-        question = (
-            f"Column '{name}': {rare_levels(column, wishes.rules.threshold)}. Merge, drop their records, or keep?"
-        )
-        answer: Any = ask(question, ("merge", "drop", "keep"), "merge")
-        column = look(replace(wishes.rules, rare=answer), given)
+        column = look(rules, given)
+    if column.rare and not wishes.rules.rare:
+        question = f"Column '{name}': {rare_levels(column, rules.threshold)}. Merge, drop their records, or keep?"
+        answer: Any = ask(question, ("merge", "drop", "keep"), rules.rare or "merge")
+        column = look(replace(rules, rare=answer), given)
     return column
 
 

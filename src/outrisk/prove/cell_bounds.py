@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import Bounds, LinearConstraint
 
 from outrisk.codebook import Codebook
 from outrisk.problem.blocks import Array, Mask, variables
@@ -24,6 +24,7 @@ from outrisk.prove.budget import Budget
 from outrisk.prove.constraints import Columns, Seen, totals_of
 from outrisk.prove.programme import Programme, programme
 from outrisk.prove.solver import ONE, Solver, only
+from outrisk.quiet_milp import milp
 
 Flags = NDArray[np.bool_]
 NARROW = 0.5  # a cell is narrowed when its bounds leave less than this share of the upper one open

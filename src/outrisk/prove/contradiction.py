@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+from scipy.optimize import Bounds, LinearConstraint, linprog
 
 from outrisk.problem.blocks import Array
 from outrisk.prove.programme import Programme
+from outrisk.quiet_milp import milp
 
 _SHOWN = 12  # numbers that a message names
 _PRICE = 1e-9

@@ -12,11 +12,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import Bounds, LinearConstraint
 
 from outrisk.problem.blocks import Array
 from outrisk.prove.budget import Budget
 from outrisk.prove.programme import Programme
+from outrisk.quiet_milp import milp
 
 ENTRIES = 80_000  # entries of the constraints on counts that are let go at a time
 _SEEDS, _STEPS = 10, 2  # claims that groups are chosen around; steps from group to group over constraints

@@ -14,13 +14,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import Bounds, LinearConstraint
 
 from outrisk.problem.blocks import Array
 from outrisk.prove.budget import Budget
 from outrisk.prove.certain_claims import Claims
 from outrisk.prove.programme import Programme
 from outrisk.prove.solver import ONE, Solver, idle, only
+from outrisk.quiet_milp import milp
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp
+from scipy.optimize import Bounds, LinearConstraint, OptimizeResult
 
 from outrisk.errors import ProveError
 from outrisk.problem.blocks import Array
@@ -18,6 +18,7 @@ from outrisk.prove.by_columns import KINDS, MANY, WIDE, ByColumns
 from outrisk.prove.contradiction import contradiction
 from outrisk.prove.kinds_of_people import Further
 from outrisk.prove.programme import Programme
+from outrisk.quiet_milp import milp
 
 ONE = 1.0 - 1e-4  # a number of people below this is 0
 _DIAGNOSIS = 60.0  # seconds in which to say which numbers contradict each other

@@ -170,7 +170,7 @@ def _level(cell: Cell, at: int, name: str, codebook: Codebook, place: str) -> st
         return MISSING
     raise OutputError(
         f"{place}: {text!r} is no level of '{name}'; levels are {', '.join(variable.labels[:20])} (a margin is called "
-        "All, Total or Sum)"
+        f"All, Total or Sum){variable.if_merged}"
     )
 
 

@@ -75,12 +75,13 @@ class _Reading:
         below = f" below '{block.text}'" if block.variables else ""
         if found:
             raise OutputError(f"{self.place}: '{name}'{below} may be {' or '.join(found)}; rename it in the table")
-        known = f"variables of the model are {', '.join(self.names)}"
+        known, more = f"variables of the model are {', '.join(self.names)}", ""
         if len(block.variables) == 1:
-            known = f"levels of '{block.variables[0]}' are {', '.join(self.codebook[block.variables[0]].labels[:20])}"
+            of = self.codebook[block.variables[0]]
+            known, more = f"levels of '{of.name}' are {', '.join(of.labels[:20])}", of.if_merged
         raise OutputError(
             f"{self.place}: '{name}'{below} is no variable of the model and no level; {known}; give the codebook the "
-            "labels that the table has, or take the row out"
+            f"labels that the table has, or take the row out{more}"
         )
 
     def _variables(self, text: str) -> Iterator[tuple[str, ...]]:

@@ -22,6 +22,7 @@ Normalize = Literal["all", "index", "columns"]
 _SHOW: dict[Normalize, str] = {"all": "proportions", "index": "row_percentages", "columns": "column_percentages"}
 _SHARE_DIGITS = 3  # of tables that do not say theirs
 _EXACT = 1e-9
+_KEPT = "; what outrisk.init counted as 'Other' has a level of its own with rare='keep'"
 _MARGIN: Any = object()  # in the place of a level; the data may have one called Total
 
 
@@ -120,6 +121,7 @@ def check_crosstab(table: CrossTable, output: Frequencies, data: Microdata, plac
     known, digits = (dict(zip(labels, each, strict=True)) for each in (output.refit(data), output.decimals))
     records = np.array([known.get(f"{label}: records", known[label]) for label in labels])
     withheld = {label for label, hides in zip(labels, output.protection.hides(records), strict=True) if hides}
+    _check_levels(table, data, place)
     written = _labels(table, data)
     there = dict(zip(written, table.numbers.ravel() * table.unit, strict=True))
     if len(there) < len(written):
@@ -138,7 +140,21 @@ def check_crosstab(table: CrossTable, output: Frequencies, data: Microdata, plac
         raise OutputError(
             f"{place}: the cross table has {said} at {label}, the data give "
             f"{expected / table.unit:g}; {_advice(table, output, bool(np.isnan(here)))}"
+            f"{_KEPT if any(data.codebook[name].if_merged for name in table.by) else ''}"
         )
+
+
+def _check_levels(table: CrossTable, data: Microdata, place: str) -> None:
+    """OutputError for a level of somebody that the codebook does not list, as it has been merged into another."""
+    for at, name in enumerate(table.by):
+        variable, levels = data.codebook[name], _distinct(cell[at] for cell in table.cells)
+        codes, gaps = coded(variable, _column(levels), MISSING_VALUES)
+        for code, gap, level in zip(codes, gaps, levels, strict=True):
+            if code < 0 and not gap and variable.if_merged:
+                raise OutputError(
+                    f"{place}: the cross table has the level {str(level)!r} of '{name}', which the codebook does not "
+                    f"list; make the table from data that fit it{_KEPT}"
+                )
 
 
 def _agrees(here: float, expected: float, digits: int) -> bool:

@@ -47,7 +47,10 @@ def _outcome(text: str, response: str, levels: Sequence[str], codebook: Codebook
         found = levels_of(codebook[response], text) or levels_of(codebook[response], bare)
     if len(found) != 1:
         known = ", ".join(levels[:20])
-        raise OutputError(f"{place}: an equation is of '{text}', which is no level of '{response}'; levels are {known}")
+        raise OutputError(
+            f"{place}: an equation is of '{text}', which is no level of '{response}'; levels are {known}"
+            f"{codebook[response].if_merged}"
+        )
     return found[0]
 
 

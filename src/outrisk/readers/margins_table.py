@@ -290,7 +290,7 @@ def _level(name: str, text: str, codebook: Codebook, place: str) -> str:
     found = levels_of(codebook[name], text)
     if len(found) != 1:
         known = ", ".join(format_value(value) for value in codebook[name].values[:20])
-        raise OutputError(f"{place}: {text!r} is no level of '{name}'; levels are {known}")
+        raise OutputError(f"{place}: {text!r} is no level of '{name}'; levels are {known}{codebook[name].if_merged}")
     return found[0]
 
 

@@ -131,6 +131,7 @@ def _of_event(grid: list[list[str]], entry: ProportionsEntry, codebook: Codebook
     if unknown is not None:
         raise OutputError(
             f"{place}: {unknown!r} is no level of '{entry.event}'; levels are {', '.join(variable.labels[:20])}"
+            f"{variable.if_merged}"
         )
     remark(place, "limits of proportion, by Student's t of all records, are left out; its errors are read")
     if len(counted) > 1:

@@ -244,7 +244,8 @@ def _levels(cells: Sequence[str], names: Sequence[str], built: SurveyMeans, plac
     for cell, name in zip(cells, names, strict=True):
         levels = levels_of(built.codebook[name], cell)
         if len(levels) != 1:
-            raise OutputError(f"{place}: '{cell}' is no level of '{name}'; correct it, or the codebook")
+            more = built.codebook[name].if_merged
+            raise OutputError(f"{place}: '{cell}' is no level of '{name}'; correct it, or the codebook{more}")
         found.append(format_value(next(iter(levels))))
     return tuple(found)
 

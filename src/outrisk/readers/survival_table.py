@@ -105,7 +105,9 @@ def _group(
         levels = levels_of(codebook[name], text)
         if len(levels) != 1:
             known = ", ".join(codebook[name].labels[:20])
-            raise OutputError(f"{place}: {text.strip()!r} is no level of '{name}'; levels are {known}")
+            raise OutputError(
+                f"{place}: {text.strip()!r} is no level of '{name}'; levels are {known}{codebook[name].if_merged}"
+            )
         found.append(levels[0])
     return tuple(found)
 

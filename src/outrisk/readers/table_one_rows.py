@@ -154,6 +154,7 @@ def read_table_one(grid: Grid, by: str, rows: Mapping[str, str], codebook: Codeb
                     raise OutputError(f"{place}: N of {group} is {sizes[group]} in its head and {size} below; keep one")
         else:
             found += reader.read(texts[0], level, cells, {name: row[at] for name, at in columns.others.items()})
+    reader.refuse_unknown()
     if not any(any(row.cells.values()) for row in found):
         raise OutputError(f"{place}: no row of it has numbers of a variable of the codebook")
     with_tests, below = "test" in columns.others, tuple(reader.below)
@@ -270,7 +271,7 @@ class _Rows:
     def __init__(self, by: str, called: Mapping[str, str], codebook: Codebook, place: str) -> None:
         self.by, self.codebook, self.place = by, codebook, place
         self.called = {_clean(label).casefold(): self._target(label, name) for label, name in called.items()}
-        self.below = list[str]()
+        self.below, self.unknown = list[str](), dict[str, str]()  # the latter with why they are
         self.beside = dict[str, dict[str, str]]()
         self.notes = list[str]()
         self._variable, self._statistics = "", tuple[str, ...]()
@@ -302,7 +303,9 @@ class _Rows:
         )
 
     def read(self, label: str, level: str, cells: Mapping[str, str], beside: Mapping[str, str]) -> Iterable[Row]:
-        """The row of a line, if it has numbers; OutputError where it is of nothing that is known."""
+        """The row of a line, if it has numbers; none where it is of nothing that is known, which is kept in
+        `unknown`.
+        """
         filled = any(cells.values())
         if not (label or level or filled):
             return
@@ -328,16 +331,12 @@ class _Rows:
             if filled:
                 called = label or level
                 if self._stray:
-                    raise OutputError(
-                        f"{self.place}: the row {called!r} stands below {self._stray!r}, which is no variable of the "
-                        f"codebook; say in 'rows' what it is of, as in {{{self._stray!r}: {self.codebook.names[0]}}}, "
-                        "or '' to leave it out"
-                    )
-                raise OutputError(
-                    f"{self.place}: the row {called!r} is no variable of the codebook"
-                    + (f", no level of '{self._variable}' and no statistic" if self._variable else "")
-                    + f"; say in 'rows' what it is of, as in {{{called!r}: {self.codebook.names[0]}}}"
-                )
+                    why = f"the row {called!r} stands below {self._stray!r}, which is no variable of the codebook"
+                    self.unknown.setdefault(self._stray, why)
+                    return
+                no_level = f", no level of '{self._variable}' and no statistic" if self._variable else ""
+                self.unknown.setdefault(called, f"the row {called!r} is no variable of the codebook{no_level}")
+                return
             if self._variable and self._level(self._variable, label or level) is not None:
                 self.notes.append(f"{label or level!r} of {self._variable} has no numbers")
                 return
@@ -358,6 +357,19 @@ class _Rows:
                 known[name] = "several" if several else known.get(name, text)
         if filled:
             yield Row(variable, of_level, statistics or self._statistics, cells, f"{label} {level}".strip())
+
+    def refuse_unknown(self) -> None:
+        """OutputError where rows, or lines above rows, are of nothing that is known: all of them at once."""
+        if not self.unknown:
+            return
+        what = next(iter(self.unknown.values()))
+        if len(self.unknown) > 1:
+            what = f"the rows {', '.join(map(repr, self.unknown))} are no variables of the codebook"
+        rows = ", ".join(f"{name!r}: {self.codebook.names[0]}" for name in self.unknown)
+        raise OutputError(
+            f"{self.place}: {what}; say in 'rows' what {'each' if len(self.unknown) > 1 else 'it'} is of, as in "
+            f"{{{rows}}}, or '' to leave it out"
+        )
 
     def _of(self, label: str, level: str, filled: bool) -> tuple[str, str, tuple[str, ...]] | None:
         """The variable, the level and the statistics of a row."""

@@ -775,7 +775,8 @@ class Certain:
     state: "complete", "stopped early" (there may be more), "skipped" (too large for a study) or "no data set fits" (the
     numbers contradict each other or the records). people: in the data; known: in the register; asked: of them, asked
     about; proved, with how many of each value (`values`); narrowed: not proved, but some values ruled out. left_out:
-    outputs of which numbers were not used, and why. sharp: no claim is missed.
+    outputs of which numbers were not used, and why. sharp: no claim is missed. counted: what all these are numbers of,
+    "people", or "records" where the study says whose they are; `owners` is then how many people those proved are of.
     """
 
     state: str
@@ -792,6 +793,8 @@ class Certain:
     proofs: tuple[Proof, ...] = ()
     left_out: dict[str, str] = field(default_factory=dict)
     sharp: bool = False
+    counted: str = "people"
+    owners: int = 0
 
 
 # ---------------------------------------------------------------- teaching data

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from outrisk.errors import ConfigError
 from outrisk.records.results import Results, read_run
-from outrisk.records.schema import Contrast, Decision
+from outrisk.records.schema import Contrast, Decision, Finding
 from outrisk.report import formats
 
 _NORMAL = 1.959963984540054  # of a 95 % interval
@@ -63,8 +63,11 @@ def differences_in_words(first: Results, second: Results, one: Decision, other: 
         )
     yield f"{first.directory}: {one.sentence}"
     yield f"{second.directory}: {other.sentence}"
-    names = [[output.name for output in results.risk.outputs] for results in (first, second)]
-    said = [[f"{finding.output}: {finding.what}" for finding in results.findings or []] for results in (first, second)]
+    names, said = list[list[str]](), list[list[str]]()
+    for results, beside in ((first, second), (second, first)):
+        called = f"{beside.manifest.study}: "  # as the one calls outputs of the other that it takes as already released
+        names.append([output.name.removeprefix(called) for output in results.risk.outputs])
+        said.append([f"{each.output}: {_itself(each)}".removeprefix(called) for each in results.findings or []])
     for what, (before, after) in {"output": names, "finding": said}.items():
         for gone, here, there in (("only", before, after), ("new", after, before)):
             place = first.directory if gone == "only" else second.directory
@@ -72,6 +75,11 @@ def differences_in_words(first: Results, second: Results, one: Decision, other: 
             if apart:
                 more = f"; and {len(apart) - _SHOWN} more" if len(apart) > _SHOWN else ""
                 yield f"{formats.plural(len(apart), what)} only in {place}: {'; '.join(apart[:_SHOWN])}{more}"
+
+
+def _itself(finding: Finding) -> str:
+    """What a finding says, but for what is already released of it."""
+    return finding.what.partition(" What is already released says")[0]
 
 
 def changes(first: Results, second: Results) -> Iterator[tuple[str, float, float, float, float]]:

@@ -12,6 +12,7 @@ from outrisk.records.schema import Estimate, Level, Run
 from outrisk.report import formats
 
 _TCAP = "targeted correct attribution probability (TCAP)"
+_DIFFERENCE = "TCAP, original less holdout"  # which is not the marginal risk of the verdict
 _COUNTING = {
     LEADING: "leaving out synthetic records whose keys nobody has",
     "tcap_zero": "counting synthetic records whose keys nobody has as wrong",
@@ -76,7 +77,7 @@ def headlines(results: Results) -> list[Figure]:
         own = find(next(fold for fold in results.risk.folds if fold.runs).estimates, LEADING, "original")
         note = f"{_TCAP}, non-matches undefined; 95 % interval {formats.interval(own.low, own.high)}"
         figures.append(Figure("Attributions right about people in the data", formats.share(own.value), note))
-        figures.append(Figure("Marginal risk", "not measured", "there is no holdout"))
+        figures.append(Figure(_DIFFERENCE, "not measured", "there is no holdout"))
         return figures
     original, holdout = (find(lead.estimates, LEADING, side) for side in ("original", "holdout"))
     both = f"{formats.share(original.value)} / {formats.share(holdout.value)}"
@@ -86,7 +87,7 @@ def headlines(results: Results) -> list[Figure]:
     for measure, words in formats.CONVENTIONS.items():
         found = marginal(lead, measure)
         note = f"95 %: {formats.interval(found.low, found.high, sign=True)}"
-        figures.append(Figure(f"Marginal risk, {words}", formats.signed(found.value), note))
+        figures.append(Figure(f"{_DIFFERENCE}, {words}", formats.signed(found.value), note))
     return figures
 
 
@@ -202,7 +203,8 @@ def compare(level: Level, measure: str) -> str:
     original, holdout = (find(level.estimates, measure, side) for side in ("original", "holdout"))
     found = marginal(level, measure)
     if math.isnan(found.value):
-        return f"the marginal risk is undefined ({found.reason or 'no reason given'}); that does not mean a low risk."
+        why = found.reason or "no reason given"
+        return f"the difference of TCAP is undefined ({why}); that does not mean a low risk."
     right = (
         f"{formats.points(original.value)} % of attributions are right about people in the data, and "
         f"{formats.points(holdout.value)} % about people who are not"

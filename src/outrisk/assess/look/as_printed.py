@@ -164,7 +164,7 @@ def _of_one_person(output: Summary, cells: Sequence[Cell], data: Microdata) -> F
 
 def at_the_top(output: str, value: str, top: float, cells: Sequence[Cell], data: Microdata) -> Found:
     """The finding of cells in which everybody has the top code: which value is not told, that it is no less is."""
-    cells, many = sorted(cells, key=lambda cell: -len(cell.values)), plural(len(cells), "cell")
+    cells, many = sorted(cells, key=lambda cell: len(cell.values)), plural(len(cells), "cell")
     how = f"is told for certain to be {format_value(top)} or more, the top code: {many} in which everybody has it."
     return _told_of(output, value, cells, data, value, how, of_people=True)
 

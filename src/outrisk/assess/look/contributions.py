@@ -224,7 +224,7 @@ def all_alike(
     """The finding of cells in which everybody has the same value of a variable, or expression; near: of some it is told
     to within the share of the p % rule alone.
     """
-    cells = sorted(cells, key=lambda cell: -len(cell.values))
+    cells = sorted(cells, key=lambda cell: len(cell.values))
     who = np.concatenate([cell.rows for cell in cells])
     how = f"is told{', or to within the share of the p % rule,' * near} for certain" if certain else "may be told"
     return Found.of(

@@ -125,10 +125,10 @@ def _who_knows(each: _Told, data: Microdata) -> str:
 
 
 def _cells(data: Microdata, table: Sequence[str], rows: Rows) -> list[tuple[str, Rows]]:
-    """The cells that some records are in, in words, those of the most first."""
+    """The cells that some records are in, in words, those of the fewest first."""
     place = places(data, table, rows)
     found = [(cell_label(data.codebook, table, at), rows[place == at]) for at in np.unique(place).tolist()]
-    return sorted(found, key=lambda cell: -len(cell[1]))
+    return sorted(found, key=lambda cell: len(cell[1]))
 
 
 def _finding(each: _Told, numbers: Numbers, data: Microdata) -> Found:

@@ -139,10 +139,10 @@ def _finding(
     variable = told.codebook[name]
     held = np.where(alone, told.people, 0).sum(axis=tuple(others))
     cells = np.argwhere(alone)
-    cells = cells[np.argsort(-told.people[alone], kind="stable")]
+    cells = cells[np.argsort(told.people[alone], kind="stable")]  # of those who are fewest first, who are at most risk
     labels = variable.labels
-    common = [at for at in np.argsort(-held, kind="stable").tolist() if held[at]]
-    values = ", ".join(f"{labels[at]}: {held[at]:,}" for at in common[:SHOWN]) + ", ..." * (len(common) > SHOWN)
+    rarest = [at for at in np.argsort(held, kind="stable").tolist() if held[at]]
+    values = ", ".join(f"{labels[at]}: {held[at]:,}" for at in rarest[:SHOWN]) + ", ..." * (len(rarest) > SHOWN)
     places = [
         f"{told.label(cell, others)}: {people(int(told.people[tuple(cell)]))}, all {name}={labels[cell[axis]]}"
         for cell in cells.tolist()

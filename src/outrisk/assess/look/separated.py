@@ -113,6 +113,7 @@ def _finding(
 ) -> Found:
     who = np.concatenate([rows[each.inside] for each in groups])
     one = len(groups) == 1
+    groups = sorted(groups, key=lambda group: len(group.inside))
     return Found.of(
         "same answer",
         certain,

@@ -39,7 +39,15 @@ def of_outputs(evidence: Evidence, certain: Sequence[Found]) -> Iterator[OutputD
             each = missed[name]
             near = f"to 1 % of their sampling error {each.near:,}"
             told = f"{each.matched:,} of {each.numbers:,} numbers in the worst run ({near}): {each.why}"
+        elif found == NOT_FOUND and missed and keys:  # what was missed may tell more at the same keys
+            found, told = CANNOT_TELL, f"{told}, but {_beside(list(missed))}"
         yield OutputDecision(name, found, up_to if found == NOT_FOUND else math.nan, told)
+
+
+def _beside(missed: Sequence[str]) -> str:
+    """What outputs that were not reproduced leave open, as the end of a sentence."""
+    were = f"“{missed[0]}” was" if len(missed) == 1 else f"{len(missed):,} of them were"
+    return f"{were} not reproduced, so that it may be more"
 
 
 def _measured(evidence: Evidence, keys: tuple[str, ...]) -> tuple[str, float, str]:

@@ -193,12 +193,13 @@ def reasons(facts: Facts) -> Iterator[str]:
     if facts.evidence.beyond:
         yield facts.evidence.beyond
     order = {"above": 0, "open": 1, "below": 2}
+    short = ", but not all outputs were reproduced" if facts.evidence.missed else ""
     for limit in sorted(facts.limits, key=lambda limit: order[limit.says]):
         yield (
             f"{limit.measure}, {limit.over}{f' ({limit.keys})' if limit.keys else ''}: {number(limit.original)} for "
             f"people in the data, {number(limit.holdout)} for people who are not; difference "
             f"{number(limit.difference)} ({number(limit.low)} to {rounded_up(limit.high)}); "
-            f"{_STANDS[limit.says]} {limit.margin:g}"
+            f"{_STANDS[limit.says]} {limit.margin:g}{short * (limit.says != 'above')}"
         )
     yield from _missed(facts.evidence.missed)
     yield from (finding.what for finding in _not_said(facts))
@@ -237,7 +238,10 @@ def _settle(facts: Facts) -> Iterator[str]:
             yield "Leaving the new outputs out, or changing them, does not change what is already released."
     yield from (finding.advice for finding in _not_said(facts))
     if {each.output for each in evidence.missed} - {each.output for each in _contrary(facts)}:
-        yield "A longer search would settle what is not reproduced (study file, evolve: patience or generations)."
+        yield (
+            "A longer search would settle what is not reproduced (study file, evolve: patience or generations; where a "
+            "run_time_limit ended runs, a longer one)."
+        )
     if not evidence.levels:
         yield "A holdout, or folds of 2 (study: folds: [1, 2]), would let the marginal risk be measured."
         return

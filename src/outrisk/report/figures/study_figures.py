@@ -115,7 +115,7 @@ def contrast_figure(rows: Sequence[Contrast], name: str) -> Drawing | None:
                            bbox={"facecolor": "white", "edgecolor": "none", "pad": 2})  # fmt: skip
         left.set_yticks(range(len(shown)), [row.name for row in shown])
         left.set_ylim(len(shown) - 0.5, -0.5)
-        for axes, title in ((left, "TCAP"), (right, "Difference (marginal risk)")):
+        for axes, title in ((left, "TCAP"), (right, "Difference (original less holdout)")):
             axes.set_title(title)
             axes.grid(visible=False, axis="y")
             axes.tick_params(axis="y", length=0)

@@ -37,6 +37,8 @@ def content(results: Results) -> dict[str, Any] | None:
 def _said(row: Finding, room: float) -> dict[str, str]:
     """What a finding says in whole sentences; of what none fits, how many cells it is about."""
     said = {name: formats.sentences(getattr(row, name), int(most * room)) for name, most in _WORDS.items()}
+    if not (said["what"] or row.cells):  # of the study itself, of which no number of cells says anything
+        said["what"] = formats.cut(f"{row.rule}: {row.what}", int(_WORDS["what"] * room))
     return {"output": formats.cut(row.output, _NAME), **said, "cells": "" if said["what"] else _cells(row)}
 
 

@@ -12,11 +12,12 @@ _ITEMS, _WORDS = 3, 22
 
 
 def content(results: Results) -> dict[str, Any] | None:
-    """The advice of the decision; None where there is none."""
+    """The advice of the decision, and how much more there is; None where there is none."""
     settle = results.decision.settle if results.decision else ()
     shown = settle[:_ITEMS]
-    advice = [formats.sentences(each, _WORDS * _ITEMS // len(shown)) for each in shown]
-    return {"advice": [each for each in advice if each]} if any(advice) else None
+    room = _WORDS * _ITEMS // max(1, len(shown))
+    advice = [formats.sentences(each, room) or formats.cut(each, room) for each in shown]
+    return {"advice": advice, "left_out": len(settle) - len(shown)} if advice else None
 
 
 SECTION = Section("change", "What would change the verdict", content, asset("one/change.html"))

@@ -28,6 +28,7 @@ def content(results: Results) -> dict[str, Any] | None:
     return {
         "tables": [_table(rows, place) for place in dict.fromkeys((r.measure, r.over, r.keys) for r in rows)],
         "columns": [name for what, name in _COLUMNS.items() if any(row.what == what for row in rows)],
+        "marked": not all(row.reproduced for row in rows if row.what in {*_COLUMNS, *_MEANING}),
         "variables": sorted(names),
         "matrix": matrix[:_MOST],
         "left_out": len(matrix) - _MOST,
