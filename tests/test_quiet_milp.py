@@ -1,9 +1,9 @@
-"""Integer programmes write nothing to the terminal, and what comes after them does."""
+"""Integer programmes write nothing to the terminal, and what comes after them, or from another thread, is seen."""
 
 import ctypes
 import os
 import sys
-from threading import Barrier, Thread
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -11,23 +11,40 @@ from scipy.optimize import Bounds
 
 from outrisk import quiet_milp
 
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="nothing is silenced there")
 
-@pytest.mark.skipif(sys.platform == "win32", reason="nothing is silenced there")
-def test_what_highs_prints_is_not_seen_and_all_else_is(capfd, monkeypatch):
-    both = Barrier(2)
 
-    def loud(*arguments, **settings):
+@pytest.fixture
+def loud(monkeypatch):
+    def printing(*arguments, **settings):
         ctypes.CDLL(None).printf(b"transformNewIntegerFeasibleSolution\n")
         os.write(1, b"also from C\n")
-        both.wait(10)
 
-    monkeypatch.setattr(quiet_milp, "_milp", loud)
-    threads = [Thread(target=quiet_milp.milp) for _ in range(2)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    monkeypatch.setattr(quiet_milp, "_milp", printing)
+
+
+def test_what_highs_prints_is_not_seen_and_all_else_is(capfd, loud):
+    os.write(1, b"before\n")
+    quiet_milp.milp()
+    os.write(1, b"after\n")
+    assert capfd.readouterr().out == "before\nafter\n"
+
+
+def test_a_thread_does_not_silence_the_main_one(capfd, loud):
+    thread = Thread(target=quiet_milp.milp)
+    thread.start()
+    thread.join()
     ctypes.CDLL(None).fflush(None)
+    assert "also from C" in capfd.readouterr().out
+
+
+def test_standard_output_is_there_again_after_an_error(capfd, monkeypatch):
+    def fails(*arguments, **settings):
+        raise ValueError("no")
+
+    monkeypatch.setattr(quiet_milp, "_milp", fails)
+    with pytest.raises(ValueError, match="no"):
+        quiet_milp.milp()
     os.write(1, b"seen\n")
     assert capfd.readouterr().out == "seen\n"
 
