@@ -11,6 +11,7 @@ from outrisk.risk.register.rightly import (
     Attacked,
     at_false_rate,
     compare,
+    crossed,
     dealt,
     measured,
     reliability,
@@ -142,3 +143,22 @@ def test_limits_are_as_wide_as_those_of_a_mean(share):
                 ratios[row.unique].append(row.original.standard_error**2 / exact)
     for found in ratios.values():
         assert not found or 0.85 < np.mean(found) < 1.2
+
+
+def test_people_who_are_all_guessed_alike_leave_an_interval():
+    """As wide as with one more who is guessed rightly and one who is not; wider where records are of few people."""
+    n, all_right = 48, np.tile([0.8, 0.2], (48, 1))
+
+    def side(together=None):
+        group = dealt(n, 12, 3, together)
+        return Attacked({"one": all_right}, np.zeros(n, np.int64), np.ones(n, bool), 0, group, together)
+
+    def found(sides):
+        return next(row for row in compare(sides) if row.measure == "right" and not row.unique)
+
+    one = found({"original": side(), "holdout": side()})
+    assert one.difference.value == 0.0 and one.original.standard_error == pytest.approx(1 / 50)
+    assert one.difference.standard_error == pytest.approx(np.sqrt(2) / 50)
+    joined = crossed(one, one)
+    assert joined.value == 0.0 and joined.standard_error == pytest.approx(np.sqrt(2) / 50)
+    assert found({"original": side(np.arange(n) // 4)}).original.standard_error == pytest.approx(1 / 14)

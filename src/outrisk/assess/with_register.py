@@ -151,13 +151,14 @@ def _sides(
             if fold.bands is not None and side == ORIGINAL:
                 means = _expected(found.chances[some[side]], of.codebook.variables[target])
                 chances[f"{RECONSTRUCTION}, its mean"] = fold.bands.mean_first(chances[RECONSTRUCTION], means)
-            at, owner = people[side][some[side]], records[side].person
+            at, owner, together = people[side][some[side]], records[side].person, records[side].together
             sides[side] = Attacked(
                 chances | {name: each[part] for name, each in learnt.items()},
                 records[side].codes[at, target].astype(np.int64),
                 unique_rows(keys[side], None if owner is None else owner[people[side]])[some[side]],
                 int(reconstructed.sum(axis=0).argmax()),
                 groups[side][at],
+                None if together is None else together[at],
             )
     return sides
 

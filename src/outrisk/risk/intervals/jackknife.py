@@ -104,14 +104,21 @@ def jackknife_variance(replicates: Floats) -> float:
 
 
 def estimate(
-    runs: Sequence[float], n_key_sets: int, n_undefined: int, original: Floats, holdout: Floats, reason: str = ""
+    runs: Sequence[float],
+    n_key_sets: int,
+    n_undefined: int,
+    original: Floats,
+    holdout: Floats,
+    reason: str = "",
+    least: float = 0.0,
 ) -> Estimate:
     """A risk from its values in one or several runs and the jackknife replicates of each side; empty = no part in it.
 
+    least: the least variance of the sampling of records, as that of replicates is 0 where all records score the same.
     Degrees of freedom: groups - 1, or Satterthwaite's where the runs add a variance of their own.
     """
     sides = [replicates for replicates in (original, holdout) if len(replicates)]
-    sampling = sum(jackknife_variance(replicates) for replicates in sides) if sides else math.nan
+    sampling = max(sum(jackknife_variance(replicates) for replicates in sides), least) if sides else math.nan
     between = float(np.var(runs, ddof=1)) / len(runs) if len(runs) > 1 else 0.0
     variance, value, code = sampling + between, float(np.mean(runs)), ""
     if math.isnan(variance):

@@ -34,6 +34,7 @@ class Attacked:
     unique: NDArray[np.bool_]
     commonest: int
     group: Codes
+    together: Codes | None = None
 
     def best(self) -> str:
         """The guesser who is right most often (ties: the first)."""
@@ -42,7 +43,10 @@ class Attacked:
 
 @dataclass(frozen=True)
 class Compared:
-    """A measure on both sides, each by its best guesser, with 95 % intervals; NaN with a reason where undefined."""
+    """A measure on both sides, each by its best guesser, with 95 % intervals; NaN with a reason where undefined.
+
+    least: the least variance of the original's, as it would be 0 where all people are guessed alike.
+    """
 
     measure: str
     unique: bool  # of the people unique on their keys alone
@@ -51,6 +55,7 @@ class Compared:
     difference: Estimate
     n_original: int
     n_holdout: int
+    least: float
 
 
 @dataclass(frozen=True)
@@ -135,7 +140,9 @@ def dealt(people: int, groups: int, seed: int, together: Codes | None = None) ->
 def compare(sides: Mapping[str, Attacked]) -> list[Compared]:
     """Every measure, of everybody and of the people unique on their keys, on 'original' and perhaps 'holdout'.
 
-    Intervals: delete-a-group jackknife over the people of each side, the release and the guesser held fixed.
+    Intervals: delete-a-group jackknife over the people of each side, the release and the guesser held fixed; the
+    standard error is at least 1 / (n + 2), with one person more who is guessed rightly and one who is not (Agresti and
+    Caffo, 2000): people who are all guessed alike say nothing of how others would be.
     """
     best = {side: people.best() for side, people in sides.items()}
     found = []
@@ -162,45 +169,64 @@ def crossed(one: Compared, other: Compared) -> Estimate | None:
         return None
     value = (one.difference.value + other.difference.value) / 2
     first, second = ((a - b) / 2 for a, b in pairs)
-    return estimate([value], 1, 0, first, second)
+    return estimate([value], 1, 0, first, second, least=one.least + other.least)
 
 
-def _side(measure: str, people: Attacked, guesser: str, rows: Codes) -> tuple[float, Floats]:
-    """The measure and its jackknife replicates."""
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """A measure of one side, its jackknife replicates, and its least variance."""
+
+    value: float
+    replicates: Floats
+    least: float
+
+
+def _side(measure: str, people: Attacked, guesser: str, rows: Codes) -> _Side:
     chances, truth, group = people.chances[guesser][rows], people.truth[rows], people.group[rows]
     if measure == "baseline":
         chances = np.eye(chances.shape[1])[np.full(len(rows), people.commonest)]
     value = measured(measure, chances, truth)
+    counted = chances.max(axis=1) >= CONFIDENT - _SAME if measure == "confident_right" else np.ones(len(rows), np.bool_)
+    n = counted.sum() if people.together is None else len(np.unique(people.together[rows][counted]))
+    least = 1.0 / (float(n) + 2.0) ** 2
     groups = int(group.max(initial=0)) + 1
     if math.isnan(value) or groups < 2:
-        return value, NO_REPLICATES
+        return _Side(value, NO_REPLICATES, least)
     without = [measured(measure, chances[group != each], truth[group != each]) for each in range(groups)]
-    return value, np.array(without)
+    return _Side(value, np.array(without), least)
 
 
-def _compared(
-    measure: str, unique: bool, runs: Mapping[str, tuple[float, Floats]], people: Mapping[str, int]
-) -> Compared:
-    alone = {side: _estimate(*runs[side], measure, people[side]) if side in runs else _NO_HOLDOUT for side in SIDES}
-    difference = _NO_HOLDOUT
-    if HOLDOUT in runs:
-        missing = next((side for side in SIDES if math.isnan(runs[side][0])), "")
+def _compared(measure: str, unique: bool, sides: Mapping[str, _Side], people: Mapping[str, int]) -> Compared:
+    alone = {side: _estimate(sides[side], people[side]) if side in sides else _NO_HOLDOUT for side in SIDES}
+    own, difference = sides[ORIGINAL], _NO_HOLDOUT
+    if HOLDOUT in sides:
+        other = sides[HOLDOUT]
+        missing = next((side for side in SIDES if math.isnan(sides[side].value)), "")
         difference = (
             alone[missing]
             if missing
-            else estimate([runs[ORIGINAL][0] - runs[HOLDOUT][0]], 1, 0, runs[ORIGINAL][1], runs[HOLDOUT][1])
+            else estimate(
+                [own.value - other.value], 1, 0, own.replicates, other.replicates, least=own.least + other.least
+            )
         )
     return Compared(
-        measure, unique, alone[ORIGINAL], alone[HOLDOUT], difference, people[ORIGINAL], people.get(HOLDOUT, 0)
+        measure,
+        unique,
+        alone[ORIGINAL],
+        alone[HOLDOUT],
+        difference,
+        people[ORIGINAL],
+        people.get(HOLDOUT, 0),
+        own.least,
     )
 
 
 _NO_HOLDOUT = undefined(1, "no holdout", "no_holdout")
 
 
-def _estimate(value: float, replicates: Floats, measure: str, people: int) -> Estimate:
-    if not math.isnan(value):
-        return estimate([value], 1, 0, replicates, NO_REPLICATES)
+def _estimate(side: _Side, people: int) -> Estimate:
+    if not math.isnan(side.value):
+        return estimate([side.value], 1, 0, side.replicates, NO_REPLICATES, least=side.least)
     if not people:
         return undefined(1, "nobody has keys of their own", "nobody_unique")
     return undefined(1, f"nobody is guessed with a chance of {CONFIDENT} or more", "nobody_confident")
