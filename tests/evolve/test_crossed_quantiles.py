@@ -1,5 +1,6 @@
 """Values with the quantiles of classes that overlap: beside all data sets there are, and refitted by numpy."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -91,16 +92,15 @@ def test_a_run_on_both_groupings_is_done_at_its_start():
 
 def test_subsets_three_groupings_and_few_values():
     for wages in (None, range(8)):
-        data = workers(90, wages=wages)
-        by_half = quartiles("job", where="sex == 'm'", program="stata")
-        problem = published(data, quartiles(), quartiles("sex"), quartiles("job"), by_half, TABLE)
+        data, subset = workers(150, wages=wages), quartiles("job", where="sex == 'm'", quantiles=[0.5])
+        problem = published(data, quartiles(), quartiles("sex"), quartiles("job"), subset, TABLE)
         codes = others_with_classes_of(data)
         with_crossed(problem, codes)
         assert all(each.recompute(Microdata(data.codebook, codes)).matched.all() for each in problem.released)
 
 
 def test_values_are_found_if_and_only_if_there_are_some():
-    """Medians, least and largest values of classes of odd numbers lie on records: beside all data sets of five."""
+    """Medians, least and largest values of classes of odd numbers lie on records: beside all data sets of six."""
     rng, none = np.random.default_rng(3), 0
     codebook = Codebook(
         (
@@ -112,20 +112,17 @@ def test_values_are_found_if_and_only_if_there_are_some():
     asked = [quartiles(by, quantiles=[0.0, 0.5, 1.0]) for by in ("sex", "job")]
     every = np.array(list(product(range(4), repeat=6)), np.uint16)
     for _ in range(40):
-        who = np.array([[0, 0], [0, 0], [0, 1], [1, 1], [1, 1], [1, rng.integers(0, 2)]])
-        who = who if who[5, 1] else np.array([[0, 0], [0, 0], [0, 1], [1, 0], [1, 1], [1, 1]])
-        wages = [np.column_stack([who, rng.integers(0, 4, 6)]).astype(np.uint16) for _ in range(2)]
-        numbers = [published(Microdata(codebook, each), *asked) for each in wages]
-        problem = published(Microdata(codebook, wages[0]), *asked)
-        mixed = rng.random() < 0.7  # medians of men and women of one data set, of jobs of another
-        released = (numbers[0].released[0], numbers[mixed].released[1])
-        problem = type(problem)(codebook, 6, released)
+        who = np.array([[0, 0], [0, 0], [0, 1], [1, rng.integers(0, 2)], [1, 1], [1, 1]])
+        who[0, 1] = 1 - who[3, 1]  # three of each sex and job
+        people = [np.column_stack([who, rng.integers(0, 4, 6)]).astype(np.uint16) for _ in range(2)]
+        of = rng.choice([0, 1], 2, p=[0.3, 0.7]) * [0, 1]  # wages of either sex, and of jobs, may be those of others
+        problems = [published(Microdata(codebook, each), *asked) for each in people]
+        released = tuple(problems[number].released[at] for at, number in enumerate(of))
+        problem = replace(problems[0], released=released)
         fits = np.ones(len(every), bool)
-        for by, number in ((0, 0), (1, mixed)):
-            for level in (0, 1):
-                mine = who[:, by] == level
-                wanted = np.sort(wages[number][mine, 2])[[0, 1, 2]]
-                fits &= (np.sort(every[:, mine], axis=1) == wanted).all(axis=1)
+        for by, level in product((0, 1), (0, 1)):
+            mine = who[:, by] == level
+            fits &= (np.sort(every[:, mine], axis=1) == np.sort(people[of[by]][mine, 2])).all(axis=1)
         codes = np.column_stack([who, rng.integers(0, 4, 6)]).astype(np.uint16)
         before = codes.copy()
         with_crossed(problem, codes)
@@ -143,7 +140,7 @@ def test_no_rule_is_broken():
     joint = joint_over((0, 2), data.codebook.sizes)
     rule = Mask(joint, (np.arange(24) < 6) | (np.arange(24) >= 12))
     problem = published(data, quartiles("job", program="stata"), quartiles("sex", program="stata"), TABLE)
-    problem = type(problem)(data.codebook, 60, problem.released, (rule,))
+    problem = replace(problem, rules=(rule,))
     codes = others_with_classes_of(data)
     codes[codes[:, 0] == 0, 2] %= 6
     with_crossed(problem, codes)

@@ -22,7 +22,7 @@ from outrisk.evolve.problem import Problem
 from outrisk.evolve.quantile_choices import TURNS, Asked, Whole, asked_of
 from outrisk.problem.blocks import Array, breaks_rule
 
-_UNKNOWNS = 20_000  # at most
+_UNKNOWNS, _CHOICES = 3_000, 1_000  # how many records are below values, and which choices: of either, at most
 _NODES, _GAP = 200, 0.5  # of a search for whole numbers, at most; how far from the nearest it may end
 
 
@@ -127,7 +127,7 @@ def _found(asked: list[Asked], own: Whole) -> Whole | None:
         kinds.append(_Kind(there, codes, np.searchsorted(middle, own[there]), keys, first))
         first += len(keys)
     of = of[:, of.any(axis=0)]
-    below = _solved(asked, kinds, of, first) if first <= _UNKNOWNS else None
+    below = _solved(asked, kinds, of, first)
     if below is None:
         return None
     new = own.copy()
@@ -147,6 +147,8 @@ def _solved(asked: list[Asked], kinds: list[_Kind], of: NDArray[np.bool_], k: in
             rows.add([at, at + 1], [-1.0, 1.0], 0.0, np.inf)
     for each, mine in zip(asked, of, strict=True):
         width = _add_rows(rows, each, [kind for kind, inside in zip(kinds, mine, strict=True) if inside], width)
+    if k > _UNKNOWNS or width - k > _CHOICES:
+        return None
     if not width:
         return np.zeros(0, np.int64) if max(rows.low) <= 0.0 <= min(rows.high) else None
     matrix = rows.matrix(width)

@@ -16,9 +16,16 @@ from numpy.typing import NDArray
 
 from outrisk.evolve.order_statistics import Knot, OfClass, nearest_sorted
 
-_TURNS = (1,), (2,), (4, 16), (4, 24, 16), (4, 80, 60)  # choices of each chain; and at most so many more in which one is a value that
+_TURNS = (
+    (1,),
+    (2,),
+    (4, 16),
+    (4, 24, 16),
+    (4, 80, 60),
+)  # choices of each chain; and at most so many more in which one is a value that
 # a smaller class needs, and a larger one
 TURNS = len(_TURNS)
+_TRIES = 4_000  # of such values, at most
 
 Whole = NDArray[np.int64]
 
@@ -75,14 +82,20 @@ class Asked:
 
 
 def asked_of(classes: list[OfClass], own: Whole, turn: int) -> list[Asked]:
-    """What is asked of all classes but those whose records, being as many as they are, cannot have their quantiles."""
+    """What is asked of all classes but those whose records, being as many as they are, cannot have their quantiles;
+    nothing where it would take long.
+    """
     n_choices, *hits = _TURNS[turn]
     asked = [one for each in classes if (one := _of_class(each, own, n_choices))]
     for smaller, most in zip((True, False), hits, strict=False):
         needed = [each.needed for each in asked]
+        others = [_of_others(each, asked, needed, smaller) for each in asked]
+        tries = zip(asked, others, strict=True)
+        if sum(len(chain.ranks) * len(codes) for each, codes in tries for chain in each.chains) > _TRIES:
+            return []
         asked = [
             replace(each, chains=[_hitting(each.of, chain, own, codes, most) for chain in each.chains])
-            for each, codes in [(each, _of_others(each, asked, needed, smaller)) for each in asked]
+            for each, codes in zip(asked, others, strict=True)
         ]
     return asked
 
