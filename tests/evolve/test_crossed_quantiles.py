@@ -95,6 +95,7 @@ def test_subsets_three_groupings_and_few_values():
         data, subset = workers(150, wages=wages), quartiles("job", where="sex == 'm'", quantiles=[0.5])
         problem = published(data, quartiles(), quartiles("sex"), quartiles("job"), subset, TABLE)
         codes = others_with_classes_of(data)
+        with_quantiles(problem, codes)
         with_crossed(problem, codes)
         assert all(each.recompute(Microdata(data.codebook, codes)).matched.all() for each in problem.released)
 
