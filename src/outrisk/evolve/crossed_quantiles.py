@@ -131,8 +131,8 @@ def _found(asked: list[Asked], own: Whole) -> Whole | None:
     if below is None:
         return None
     new = own.copy()
-    for each in kinds:
-        new[each.there] = each.dealt(below[each.first :][: len(each.keys)])
+    for one in kinds:
+        new[one.there] = one.dealt(below[one.first :][: len(one.keys)])
     return new
 
 
@@ -145,8 +145,8 @@ def _solved(asked: list[Asked], kinds: list[_Kind], of: NDArray[np.bool_], k: in
     for each in kinds:
         for at in range(each.first, each.first + len(each.keys) - 1):
             rows.add([at, at + 1], [-1.0, 1.0], 0.0, np.inf)
-    for each, mine in zip(asked, of, strict=True):
-        width = _add_rows(rows, each, [kind for kind, inside in zip(kinds, mine, strict=True) if inside], width)
+    for asks, mine in zip(asked, of, strict=True):
+        width = _add_rows(rows, asks, [kind for kind, inside in zip(kinds, mine, strict=True) if inside], width)
     if k > _UNKNOWNS or width - k > _CHOICES:
         return None
     if not width:

@@ -139,7 +139,7 @@ def _chain(of: OfClass, ranks: Whole, own: Whole, n_choices: int) -> Chain | Non
     """Choices for the records of these ranks: nearest to those that they have, near to their quantiles, and others;
     None where there are none.
     """
-    knots = [(int(np.searchsorted(ranks, rank)), *rest) for rank, *rest in of.knots if rank in ranks]
+    knots = [(int(np.searchsorted(ranks, knot[0])), *knot[1:]) for knot in of.knots if knot[0] in ranks]
     least = max((low for rank, weight, low, _ in of.knots if rank + (weight > 0.0) <= ranks[0]), default=-np.inf)
     most = min((high for rank, _, _, high in of.knots if rank >= ranks[-1]), default=np.inf)
     within = int(np.searchsorted(of.points, least, "left")), int(np.searchsorted(of.points, most, "right"))
