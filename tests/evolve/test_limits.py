@@ -24,6 +24,8 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "candidate._REDRAWS", "number_errors.FAR", "linear_map.SEEN", "problem.SAFE", "start._CHUNK", "start._GOLDEN",
     "around._NARROW", "around._MARGIN", "start._LARGEST", "told_counts._UNKNOWN", "weights.LEAST",
     "start._DRAWS", "start._FEW", "start._ALIKE", "order_statistics.WORK", "order_statistics.EACH",
+    "quantile_choices._TURNS", "quantile_choices._TRIES", "crossed_quantiles._UNKNOWNS", "crossed_quantiles._CHOICES",
+    "crossed_quantiles._NODES", "crossed_quantiles._GAP",
     # values of which sums were published: sizes up to which it is tried, attempts, and how far sums over classes may go
     "agreeing_sums._NODES", "agreeing_sums._GAP", "agreeing_sums._BEYOND", "agreeing_sums._LITTLE",
     "agreeing_sums._FAR", "agreeing_sums.EXACT",

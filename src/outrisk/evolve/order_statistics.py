@@ -8,6 +8,7 @@ values, so that these are found along the ranks, from the last to the first, by 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,34 +27,64 @@ WORK, EACH = 4_000_000, 1_000  # records of a class times values, and so many mo
 Knot = tuple[int, float, float, float]  # rank of a record, weight of the next one, and where the two lie together
 
 
-def with_quantiles(problem: Problem, codes: Codes) -> dict[tuple[int, int], int]:
-    """Give the records of each class the nearest values that have its published quantiles, in place, output by output.
-    Returns how many records those classes have of which so many cannot have them, by output and class: these stay, as
-    do classes that are large, and values that tables count.
+@dataclass(frozen=True, eq=False)
+class OfClass:
+    """What was published of the records of a class: the variable; which part's number and total are the first of it;
+    its records (n,), sorted by their values; what each code counts as, ascending (V,); and where quantiles lie.
+    """
+
+    variable: int
+    name: tuple[int, int]
+    there: NDArray[np.int64]
+    points: Array
+    knots: list[Knot]
+
+    def missed(self, values: Array) -> int:
+        """How many quantiles of sorted values (n,) lie elsewhere."""
+        found = 0
+        for rank, weight, low, high in self.knots if len(values) else ():
+            quantile = (1.0 - weight) * values[rank] + weight * values[rank + (weight > 0.0)]
+            found += not low <= quantile <= high
+        return found
+
+
+def published_of(problem: Problem, codes: Codes) -> Iterator[OfClass]:
+    """Each class of records (n, variables) of which quantiles were published, of values that no table counts; sorted by
+    the values that its records have as it is asked for.
     """
     counted = {j for part in problem.parts if _counts(part) for block in part.blocks for j in variables(block)}
-    failed = dict[tuple[int, int], int]()
     for number, (part, _, which, _) in enumerate(problem.slices):
         if not isinstance(part, TallyPart):
             continue
         half = problem.tolerance[which] * ROUNDING
         low, high = problem.low[which] - half, problem.high[which] + half
         for j, block, start, numbers in _classes(part):
-            if j in counted:
-                continue
             formulas = [part.formulas[at] for at in numbers]
-            first, points = formulas[0].totals[0] - start, formulas[0].points
-            there, position = _sorted(codes, j, block, first, len(points))
-            knots = list(_knots(formulas, low[numbers], high[numbers], len(there)))
-            if not knots or len(there) * (len(points) + EACH) > WORK:
-                continue
-            values = points[position]
-            found = nearest_sorted(points, values, knots) if len(there) else None
-            if found is None:
-                failed[number, int(first)] = len(there)
-            else:
-                other = points[found] != values  # those above a top code are alike
-                codes[there[other], j] = found[other]
+            first, points = int(formulas[0].totals[0]), formulas[0].points
+            if j not in counted:
+                there, _ = _sorted(codes, j, block, first - start, len(points))
+                knots = list(_knots(formulas, low[numbers], high[numbers], len(there)))
+                if knots:
+                    yield OfClass(j, (number, first - start), there, points, knots)
+
+
+def with_quantiles(problem: Problem, codes: Codes) -> dict[tuple[int, int], int]:
+    """Give the records of each class the nearest values that have its published quantiles, in place, output by output.
+    Returns how many records those classes have of which so many cannot have them, by output and class: these stay, as
+    do classes that are large, and values that tables count.
+    """
+    failed = dict[tuple[int, int], int]()
+    for each in published_of(problem, codes):
+        there, points = each.there, each.points
+        if len(there) * (len(points) + EACH) > WORK:
+            continue
+        values = points[codes[there, each.variable]]
+        found = nearest_sorted(points, values, each.knots) if len(there) else None
+        if found is None:
+            failed[each.name] = len(there)
+        else:
+            other = points[found] != values  # those above a top code are alike
+            codes[there[other], each.variable] = found[other]
     return failed
 
 

@@ -12,6 +12,7 @@ from scipy.special import expit, gammaln, ndtr, softmax
 
 from outrisk.evolve.calibrated import applies, draw_calibrated, many_numbers, pool_of
 from outrisk.evolve.compiled.layout import Codes
+from outrisk.evolve.crossed_quantiles import with_crossed
 from outrisk.evolve.exact_moments import with_moments
 from outrisk.evolve.order_statistics import with_quantiles
 from outrisk.evolve.problem import Problem
@@ -98,6 +99,7 @@ def _exactly(problem: Problem, draw: Draw, n: int, rng: np.random.Generator) -> 
     if n != problem.n_records:
         return best
     best = _with_quantiles(problem.tied, best, draw, rng)
+    with_crossed(problem.tied, best)
     with_moments(problem.tied, best, rng)
     return problem.whole(best)
 
