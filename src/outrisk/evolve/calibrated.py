@@ -431,12 +431,7 @@ class Pool:
         totals, half = seen.totals(weights), self.problem.tolerance[which]
         says = part.map.says(self.problem.low[which], self.problem.high[which])
         K = part.model.n_score if says is not None else 0  # correlations have columns of their own as score
-        if not part.model.n_score:
-            information = np.zeros((0, 0))
-        elif part.model.information:
-            information = seen.information_in(totals)
-        else:
-            information = seen.information(weights * seen.weight)
+        information = seen.information_with(totals, weights)
         found = []
         if says is not None and K:
             inverse = invert(information)

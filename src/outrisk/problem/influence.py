@@ -155,10 +155,17 @@ class ModelRecords:
         """The score (n, K) of each record, times its weight, one equation after the other."""
         return np.hstack(self._scores) * self.weight[:, None]
 
-    def information_in(self, totals: Array) -> Array:
-        """The information (K, K) that stands in these totals (m,), of a model with `information`."""
-        at = self.model.n_leaving + self.model.n_score
-        return symmetric(totals[at : at + self.model.n_information], self.model.n_score)
+    def information_with(self, totals: Array, times: Array) -> Array:
+        """The information (K, K) of records, each taken so many times (n,), that have these totals (m,); (0, 0) where
+        there is no score.
+        """
+        size = self.model.n_score
+        if not size:
+            return np.zeros((0, 0))
+        if not self.model.information:
+            return self.information(times * self.weight)
+        at = self.model.n_leaving + size
+        return symmetric(totals[at : at + self.model.n_information], size)
 
     def summed(self, times: Array) -> tuple[Array, Array]:
         """Totals (m,) of the records, each taken so many times (n,), and the information that is not among these as
