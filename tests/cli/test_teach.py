@@ -87,6 +87,19 @@ def test_teaching_data_from_released_numbers_alone(tmp_path, capsys):
     assert (place / "teaching.html").read_bytes() == before
 
 
+def test_what_is_not_reproduced_is_named(tmp_path, capsys):
+    """Two intercepts of one regression: not both can come out."""
+    fits = [
+        {"kind": "ols", "name": name, "formula": "age ~ sex", "values": {"Intercept": first, "sex": 0.1}}
+        for name, first in (("one", 1.5), ("other", 2.5))
+    ]
+    path, place = study(tmp_path, {"outputs": [TABLE, *fits]}), tmp_path / "course"
+    code, out, _ = outrisk(capsys, "teach", path, "--out", place)
+    said = "Some results come out otherwise than they were released, by more than 1 % of their sampling error: "
+    assert code == 0 and f"Note: {said}" in out and "other, Intercept: 2.5000 released, " in out
+    assert said in (place / "teaching.html").read_text()
+
+
 @pytest.mark.parametrize("command", ["teach", "assess"])
 def test_progress_on_a_terminal_alone(tmp_path, capsys, monkeypatch, command):
     changes = {"outputs": [{"kind": "frequencies", "by": ["area", "ill"]}], "study": {"folds": [1], "runs": 1}}

@@ -21,6 +21,7 @@ from outrisk.report.compose import Head, Section, asset, compose, write_page
 _CELL = re.compile(r"([^=,]+)=([^=]*), ([^=,]+)=([^=]*)")  # a number of a table of two variables
 _MOST_COLUMNS = 12
 _WIDTH, _HEIGHT = 200, 30  # of a picture
+_NAMED = 3  # numbers that are missed, in the warning; the file has them all
 _SHOWN = 60  # numbers of an output on the page; the file has them all
 _STOPS = {
     "matched": "every number matched",
@@ -33,6 +34,7 @@ _SYNTHETIC = (
     "No record in these files was collected from a person. They were evolved to reproduce released numbers; whatever "
     "those numbers do not say is chance. Use them to learn methods, not to learn about people."
 )
+_MISSED = "Some results come out otherwise than they were released, by more than 1 % of their sampling error"
 _COMPUTED = (
     "The released numbers below were computed by OutRisk from the study's own data. Hand these files on only if these "
     "numbers are cleared for release; `outrisk assess` measures what they give away."
@@ -68,6 +70,18 @@ class Page:
         return found
 
     @property
+    def missed(self) -> str:
+        """Numbers that are off by more than 1 % of their sampling error in a data set, in a sentence, or empty."""
+        rows = [(output, _number(copies)) for (output, _), copies in self.by_number.items()]
+        far = [
+            f"{output}, {row['label']}: {row['released']} released, {row['refit']} here"
+            for output, row in rows
+            if not row["near"]
+        ]
+        more = [formats.plural(len(far) - _NAMED, "further number")] if len(far) > _NAMED else []
+        return f"{_MISSED}: {'; '.join([*far[:_NAMED], *more])}." if far else ""
+
+    @property
     def numbers(self) -> int:
         """Numbers of which something was released."""
         return sum(output.numbers for output in self.teaching.outputs)
@@ -93,7 +107,11 @@ def _head(page: Page) -> Head:
         title=f"Synthetic teaching data: {manifest.study}",
         heading=f"Synthetic teaching data: {manifest.study}",
         kicker=f"OutRisk {manifest.outrisk} · synthetic data for teaching · {manifest.started[:10]}",
-        warnings=(("Synthetic", _SYNTHETIC), *(("Not from a publication", _COMPUTED),) * page.teaching.computed),
+        warnings=(
+            ("Synthetic", _SYNTHETIC),
+            *(("Not from a publication", _COMPUTED),) * page.teaching.computed,
+            *(("Not all reproduced", page.missed),) * bool(page.missed),
+        ),
         description="synthetic data",
     )
 
@@ -107,6 +125,7 @@ def teaching_summary(directory: Path, console: Console) -> None:
     )
     met = f"{page.matched:,} of {formats.plural(page.numbers, 'released number')} reproduced (full refit)"
     lines = [f"{made}; {met}, {page.near:,} to 1 % of their sampling error"]
+    lines += [f"Note: {page.missed}"] if page.missed else []
     lines += [f"Note: {failure}" for copy in teaching.copies[:1] for failure in copy.failures]
     if teaching.computed:
         lines.append(
