@@ -274,12 +274,17 @@ def test_rtf_by_esttab(tmp_path):
         (r"1\~234", "1\N{NO-BREAK SPACE}234"),
         (r"{\strike 9}12", "(struck out: 9)12"),
         (r"\_1", "-1"),
+        (r"{\u8722}12", "\N{MINUS SIGN}12"),
+        (r"{\xe 9}12", "12"),
+        (r"{\pntext 1.\tab}12", "12"),
+        ("\x960.5", "–0.5"),
+        (r"\ansicpg99999 \'960.5", "\ufffd0.5"),
     ],
 )
 def test_what_a_cell_of_rtf_says(tmp_path, text, want):
     from outrisk.readers.source import one_table, read_source_of_values
 
-    (tmp_path / "a.rtf").write_text(rich([["a", text], ["b", "2"]]))
+    (tmp_path / "a.rtf").write_text(rich([["a", text], ["b", "2"]]), encoding="latin-1")
     assert one_table(read_source_of_values(tmp_path / "a.rtf"), "", "here").grid == [["a", want], ["b", "2"]]
 
 
@@ -346,6 +351,8 @@ def test_latex_by_stargazer(tmp_path):
         (r"\iffalse 9 \fi 12", "12"),
         (r"12\footnotemark[1]", "12"),
         (r"$10^{3}$", "10³"),
+        (r"\(-0.5\)", "-0.5"),
+        (r"\(12^{a}\)", "12"),
     ],
 )
 def test_what_a_cell_of_latex_says(tmp_path, text, want):
@@ -353,6 +360,32 @@ def test_what_a_cell_of_latex_says(tmp_path, text, want):
 
     (tmp_path / "a.tex").write_text("\\begin{tabular}{ll}\nx & " + text + "\n \\\\\ny & 2 \\\\\n\\end{tabular}\n")
     assert one_table(read_source_of_values(tmp_path / "a.tex"), "", "here").grid == [["x", want], ["y", "2"]]
+
+
+def test_cells_that_are_one_by_tabularray_are_refused(tmp_path):
+    (tmp_path / "a.tex").write_text(r"\begin{tblr}{colspec={lll}} x & y & z \\ a & \SetCell[c=2]{c} 7 & \\ \end{tblr}")
+    with pytest.raises(OutRiskError, match="does not show what is printed"):
+        given(COUNTS, tmp_path / "a.tex")
+
+
+LARGE = {
+    "a.rtf": rich([["a", "12" + r"{\super a}" * 60_000 + r"{\strike 1}" * 60_000]]),
+    "a.html": "<table><tr><td>a<td>12" + "<sup>a</sup>" * 50_000 + "</table>",
+    "a.tex": "\\begin{tabular}{ll} a & " + "$^{a}$" * 20_000 + r"\begin{comment} " * 20_000 + "\\end{tabular}",
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_a_large_text_takes_no_time_without_end(tmp_path, name):
+    from time import perf_counter
+
+    from outrisk.readers.source import read_source_of_values
+
+    (tmp_path / name).write_text(LARGE[name])
+    begin = perf_counter()
+    source = read_source_of_values(tmp_path / name)
+    assert source.printed or source.pages
+    assert perf_counter() - begin < 8  # which took minutes where each part was put to a copy of all before it
 
 
 def test_several_rows_and_columns_of_latex(tmp_path):
@@ -373,6 +406,7 @@ def test_several_rows_and_columns_of_latex(tmp_path):
     ("cell", "want"),
     [
         ("12<sup>1</sup>", "12"),
+        ("12<span><sup>1</sup></span>", "12"),
         ("12<br>345", "12 ↵ 345"),
         ("<del>9</del>12", "12"),
         ("<s>9</s>12", "(struck out: 9)12"),

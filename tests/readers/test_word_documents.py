@@ -168,6 +168,10 @@ def test_tracked_changes_of_cells_are_refused(tmp_path):
     assert "has tracked changes of whole cells; accept or reject them" in said(path)
 
 
+FIELD, RESULT, END = (f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for kind in ("begin", "separate", "end"))
+MC, M = 'xmlns:mc="mc"', 'xmlns:m="m"'
+
+
 @pytest.mark.parametrize(
     ("runs", "text"),
     [
@@ -190,6 +194,13 @@ def test_tracked_changes_of_cells_are_refused(tmp_path):
         ("<w:r><w:footnoteReference w:id='1'/></w:r>" + run("5"), "5"),
         (run("1") + "<w:r><w:softHyphen/></w:r>" + run("2"), "12"),
         ("<w:r><w:rPr><w:rPrChange><w:rPr><w:vanish/></w:rPr></w:rPrChange></w:rPr><w:t>5</w:t></w:r>", "5"),
+        (run("12") + run("1", '<w:position w:val="6"/>'), "12"),
+        (run("1") + run(".5", '<w:vertAlign w:val="superscript"/>'), "1^.5"),
+        (run("10") + run("a", '<w:vertAlign w:val="superscript"/>'), "10"),
+        (run("12", '<w:rStyle w:val="Struck"/>') + run("13"), "(struck out: 12)13"),
+        (f"{FIELD}{FIELD}{RESULT}{run('99')}{END}{RESULT}{run('5')}{END}", "5"),  # a field in another's instruction
+        (f"<w:r><mc:AlternateContent {MC}><mc:Choice><w:t>5</w:t></mc:Choice></mc:AlternateContent></w:r>", "\ufffd"),
+        (f"<m:oMath {M}><m:r><w:del/><m:t>5</m:t></m:r></m:oMath>", "\ufffd"),
     ],
 )
 def test_what_a_cell_says(tmp_path, runs, text):

@@ -27,6 +27,7 @@ _HIGH = re.compile(r"vertical-align\s*:\s*(?:super|sub\b|text-top|text-bottom)|p
 _LINE_THROUGH = re.compile(r"text-decoration[\w-]*\s*:[^;]*line-through", re.I)
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _MOST_ROWS = 2_000_000
+_BEFORE = 20  # pieces of text that a raised one is looked at beside
 
 
 @dataclass
@@ -129,7 +130,7 @@ class _Page(HTMLParser):
         if kind == "struck":
             text = f" (struck out: {text.strip()})" if text.strip() else ""
         elif kind == "high":
-            text = raised("".join("".join(part) for _, _, part in self._marks) or "".join(self._buffer()), text)
+            text = raised("".join(self._before()), text)
         self._add(text)
 
     def _end_marks(self) -> None:
@@ -152,8 +153,15 @@ class _Page(HTMLParser):
 
     def _buffer(self) -> list[str]:
         """Where text goes: to what is raised, to a cell, a caption or a paragraph."""
-        if self._marks:
-            return self._marks[-1][2]
+        return self._marks[-1][2] if self._marks else self._outer()
+
+    def _before(self) -> list[str]:
+        """The last pieces of text before a place, as far as a mark of it may belong to them."""
+        inside = [piece for _, _, pieces in self._marks[-_BEFORE:] for piece in pieces[-_BEFORE:]]
+        return [*self._outer()[-_BEFORE:], *inside]
+
+    def _outer(self) -> list[str]:
+        """The text of the cell, caption or paragraph that is open."""
         if self._open:
             table = self._open[-1]
             return table.caption if table.in_caption else table.cell if table.cell is not None else []
