@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import statsmodels.formula.api as smf
 from fair import PRINTED, codebook, data, frame, study
+from word_files import cell as word_cell
 from word_files import table, write
 
 from outrisk.errors import OutputError, OutRiskError
@@ -195,12 +196,45 @@ REFUSED = {
 }
 
 
+def headed(*lines):
+    """The table with other lines above its estimates."""
+    return table(*(["", line] for line in lines), *stacked()[1:])
+
+
+REFUSED |= {
+    "of a probit by its head": (["Table 1", headed("Probit"), NOTE], "of a probit or oprobit, the output says kind"),
+    "of ols by its caption": (["Table 1. Linear probability models", headed("(1)"), NOTE], "of an ols or iv or mixed"),
+    "of another response": (["Table 1", headed("(1)", "occ"), NOTE], "response 'occ', the output says 'affair'"),
+    "of weighted records": (["Table 1. Weighted logit", headed("(1)"), NOTE], "give the output its 'weight'"),
+    "marginal effects": (["Table 1. Logit (AME)", headed("(1)"), NOTE], "of another scale"),
+    "brackets are said twice": (
+        ["Table 1. Logit (standard errors)", headed("Model 1"), "Notes: Numbers in parentheses are t-statistics"],
+        "may be standard errors or statistic",
+    ),
+    "p in brackets beside others": (
+        ["Table 1", headed("Model 1"), "p in parentheses; standard errors in parentheses in Table 3"],
+        "may be standard errors or p values",
+    ),
+}
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_not_plain_is_refused_in_a_line(tmp_path, name):
     blocks, message = REFUSED[name]
     with pytest.raises(OutRiskError, match=message) as error:
         given(A, write(tmp_path / "a.docx", *blocks))
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("heads", [["OR", ""], [word_cell("Odds ratios", 2)]])
+def test_ratios_above_a_column_to_the_left_are_asked_about(tmp_path, heads):
+    """Whether a head stands over both columns a table of cells does not say."""
+    rows = [[name, cell, cell] for name, cell in odds()[1:]]
+    path = write(tmp_path / "a.docx", "Table 1 (95% CI)", table(["", *heads], *rows))
+    assert given(A | WALD, f"{path}#1#1")[1].matched.all()
+    with pytest.raises(OutputError, match="give the output exponentiate: true, or false"):
+        given(A | WALD, f"{path}#1#2")
+    assert given(A | WALD | {"exponentiate": True}, f"{path}#1#2")[1].matched.all()
 
 
 def test_of_several_models_one_is_said(tmp_path):

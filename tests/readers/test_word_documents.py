@@ -230,6 +230,9 @@ def test_files_that_are_no_plain_document_are_refused_in_a_line(tmp_path):
     assert "has a document type" in said(write(tmp_path / "a.docx", "x", prolog=BOMB))
     deep = write(tmp_path / "b.docx", "<w:x>" * 900 + "</w:x>" * 900)
     assert "elements within each other" in said(deep)
+    many = write(tmp_path / "m.docx", "<w:p/>" * 1_100_000)
+    assert "more than 1,000,000 elements" in said(many)
+    assert grid(write(tmp_path / "n.docx", f"<w:tbl><w:tr>{cell('1') * 40_000}</w:tr></w:tbl>"))[0][-1] == "1"
     (tmp_path / "c.docx").write_bytes(b"\xd0\xcf\x11\xe0" + b"0" * 600)
     assert "with a password" in said(tmp_path / "c.docx")
     (tmp_path / "d.docx").write_text("no zip")

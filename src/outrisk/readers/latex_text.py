@@ -14,8 +14,8 @@ _LAST = {"textcolor": 2, "multicolumn": 3, "multirow": 3, "rotatebox": 2, "resiz
 _GONE = """label cite footnote hspace vspace phantom hphantom vphantom color rowcolor cellcolor columncolor cmidrule
 cline addlinespace fontsize hskip footnotemark tnote arraystretch SetCell specialrule href noalign"""
 _SPACES = """hline toprule midrule bottomrule centering raggedright raggedleft small footnotesize scriptsize tiny
-normalsize large bfseries itshape endhead endfirsthead endfoot endlastfoot nobreak quad qquad enspace thinspace hfill noindent par
-Xhline displaystyle cr left right bf it rm arraybackslash relax newline smallskip medskip bigskip"""
+normalsize large bfseries itshape endhead endfirsthead endfoot endlastfoot nobreak quad qquad enspace thinspace
+hfill noindent par Xhline displaystyle cr left right bf it rm arraybackslash relax newline smallskip medskip bigskip"""
 _SHOW_ARGUMENT = frozenset(_SHOWN.split())  # as it is
 _SHOW_NOTHING = {**dict.fromkeys(_GONE.split(), 1), "rule": 2}  # and how many arguments they have
 _SIGNS = {

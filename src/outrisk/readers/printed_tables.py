@@ -135,12 +135,12 @@ def _is_label(cell: Placed, over: dict[tuple[int, int], Placed]) -> bool:
 
 def in_a_line(cell: str) -> str:
     """The text of a cell without its line breaks; two numbers on two lines stay apart."""
-    found = ""
+    found = list[str]()
     for line in (" ".join(line.split(" ")).strip() for line in cell.splitlines()):
         if line:
-            apart = found[-1:].isdigit() and line[0].isdigit()
-            found = f"{found}{BETWEEN_LINES if apart else ' '}{line}" if found else line
-    return found
+            apart = bool(found) and found[-1][-1].isdigit() and line[0].isdigit()
+            found += [BETWEEN_LINES if apart else " ", line] if found else [line]
+    return "".join(found)
 
 
 def rows_of_lines(grid: Grid) -> Grid:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
@@ -22,7 +23,6 @@ _STRUCK = frozenset({"s", "strike"})
 _RAISED = frozenset({"sup", "sub"})
 _INLINE = frozenset({"span", "font", "a", "em", "i", "b", "strong", "small", "u", "code"})
 _EMPTY = frozenset({"br", "hr", "img", "input", "meta", "link", "col", "wbr", "area", "base", "source", "embed"})
-_RULES = re.compile(r"\.([\w-]+)[^{}]*\{([^{}]*)\}")
 _HIGH = re.compile(r"vertical-align\s*:\s*(?:super|sub\b|text-top|text-bottom)|position\s*:\s*relative", re.I)
 _LINE_THROUGH = re.compile(r"text-decoration[\w-]*\s*:[^;]*line-through", re.I)
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
@@ -146,7 +146,7 @@ class _Page(HTMLParser):
     def handle_data(self, data: str) -> None:
         """Text of a cell, or of a paragraph."""
         if self._in_style:
-            for name, rule in _RULES.findall(data):
+            for name, rule in _rules(data):
                 self._rules[name] = f"{self._rules.get(name, '')};{rule}"
         if not self._unseen:
             self._add(" ".join(re.split(r"[\n\r\t\f ]+", data)))
@@ -191,6 +191,15 @@ def read_page(text: str) -> list[PrintedTable]:
     page.feed(text)
     page.close()
     return tables_of(page.blocks)
+
+
+def _rules(style: str) -> Iterator[tuple[str, str]]:
+    """Classes whose own elements a style sheet has rules for, with these."""
+    for part in style.split("}"):
+        selectors, _, rule = part.rpartition("{")
+        for selector in selectors.rpartition("{")[2].split(","):
+            if found := re.search(r"\.([\w-]+)$", selector.strip()[-200:]):
+                yield found[1], rule
 
 
 def _whole(text: str) -> int:

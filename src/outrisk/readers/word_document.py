@@ -231,12 +231,13 @@ def _heights(rows: list[Element]) -> dict[tuple[int, int], int]:
 def _cells(row: Element) -> Iterator[tuple[int, int, Element]]:
     """The cells of a row: the first column of each, and over how many it stands."""
     column, cells = _whole(row.value("trPr", "gridBefore"), 0), [each for each in _flat(row) if each.name == "tc"]
-    while cells:
-        cell, *cells = cells
-        wide = _whole(cell.value("tcPr", "gridSpan"), 1)
-        while cells and cells[0].value("tcPr", "hMerge") in ("", "continue"):
-            wide += _whole(cells[0].value("tcPr", "gridSpan"), 1)
-            cells = cells[1:]
+    at = 0
+    while at < len(cells):
+        cell, wide = cells[at], _whole(cells[at].value("tcPr", "gridSpan"), 1)
+        at += 1
+        while at < len(cells) and cells[at].value("tcPr", "hMerge") in ("", "continue"):
+            wide += _whole(cells[at].value("tcPr", "gridSpan"), 1)
+            at += 1
         yield column, wide, cell
         column += wide
 
