@@ -467,3 +467,13 @@ def test_merged_cells_of_a_page_keep_their_columns():
     page = "<table><tr><th rowspan=2 colspan=2>a</th><th>b</th></tr><tr><th>c</th></tr>"
     page += "<tr><td>x</td><td>y</td><td>1</td></tr></table>"
     assert Source("a.html", page).tables[0] == [["a", "", "b"], ["a", "", "c"], ["x", "y", "1"]]
+
+
+@pytest.mark.parametrize("name", ["p", "p-value", "Sig."])
+def test_p_beside_b_and_its_error_in_a_csv(tmp_path, name):
+    fit = fitted()
+    names = {"Constant": "Intercept", "age": "age", **{f"religion={at}": f"C(religion)[T.{at}]" for at in LEVELS[1:]}}
+    lines = [f"{key},{fit.params[it]:.3f},{fit.bse[it]:.3f},{fit.pvalues[it]:.3f}" for key, it in names.items()]
+    (tmp_path / "a.csv").write_text("\n".join([f"Term,B,SE,{name}", *lines]) + "\n")
+    released, beside = given(A, tmp_path / "a.csv")
+    assert beside.matched.all() and "age: p-value" in released.labels

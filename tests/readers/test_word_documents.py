@@ -10,6 +10,7 @@ from fair import codebook, data, frame, study
 from word_files import W, cell, paragraph, run, table, write
 
 from outrisk.errors import DataError, OutputError
+from outrisk.readers.remarks import kept
 from outrisk.readers.source import one_table, read_source_of_values
 from outrisk.readers.values import files_of, source_of
 
@@ -360,3 +361,12 @@ def test_a_document_is_no_file_of_records(tmp_path):
     path = write(tmp_path / "a.docx", table(people()[0]))
     with pytest.raises(DataError, match="read for released numbers"):
         read_source(path)
+
+
+def test_counts_that_may_be_percentages_have_a_line(tmp_path):
+    counts = pd.crosstab(frame()["occ"], frame()["affair"])
+    shares = counts.div(counts.sum(axis=1), axis=0).mul(100).round().astype(int)
+    rows = [["occ", "0", "1"], *([name, *map(str, row)] for name, row in shares.iterrows())]
+    with kept() as told:
+        study({**COUNTS, "values": str(write(tmp_path / "a.docx", table(*rows)))}).given(codebook())
+    assert any("if they are percentages, say show" in line for line in told)
