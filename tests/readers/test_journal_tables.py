@@ -451,6 +451,13 @@ def test_several_rows_and_columns_of_latex(tmp_path):
         ("R<sup>2</sup>", "R²"),
         ("<table><tr><td>7</td></tr></table>", ""),
         ("<script>9</script>12", "12"),
+        ("12<svg><text>9</text></svg>", "12"),
+        ("<span style='opacity:0'>9</span>12", "12"),
+        ("<span style='opacity:0.8'>12</span>", "12"),
+        ("<math><msup><mn>12</mn><mn>3</mn></msup></math>", "\ufffd123"),
+        ("<math><mfrac><mn>1</mn><mn>2</mn></mfrac></math>", "\ufffd12"),
+        ("<span class='katex-mathml'><math><mn>5</mn></math></span><span class='katex-html'>5</span>", "5"),
+        ("<select><option>5<option>6</select>", "\ufffd56"),
     ],
 )
 def test_what_a_cell_of_a_page_says(cell, want):
@@ -459,6 +466,13 @@ def test_what_a_cell_of_a_page_says(cell, want):
     rows = f"<tr><td>a</td><td>{cell}</td></tr><tr><td>b</td><td>2</td></tr>"
     page = f"<style>.high {{vertical-align: super}}</style><table>{rows}</table>"
     assert Source("a.html", page).tables[0] == [["a", want], ["b", "2"]]
+
+
+def test_a_hidden_row_ends_where_the_next_begins():
+    from outrisk.readers.source import Source
+
+    page = "<table><tr><td>a<td>1<tr style='display:none'><td>b<td>2<tr><td rowspan=0>c<td>3<tr><td>4</table>"
+    assert Source("a.html", page).tables[0] == [["a", "1"], ["c", "3"], ["c", "4"]]
 
 
 def test_merged_cells_of_a_page_keep_their_columns():

@@ -12,7 +12,12 @@ from outrisk.readers.printed_tables import Layout, PrintedTable, raised
 
 _BREAKS = frozenset({"br", "p", "div", "li"})
 _PARAGRAPHS = frozenset({"p", "div", "h1", "h2", "h3", "h4", "h5", "h6", "li", "body", "section", "br", "hr"})
-_UNSEEN = frozenset({"script", "style", "title", "template", "noscript", "del"})
+_UNSEEN = frozenset({"script", "style", "title", "template", "noscript", "del", "svg", "mjx-assistive-mml"})
+_TWICE = frozenset({"katex-mathml", "MJX_Assistive_MathML"})  # classes of formulas that stand there once more
+_NOT_IN_A_LINE = frozenset(
+    {"msup", "msub", "mfrac", "mroot", "msqrt", "mover", "munder", "select", "textarea", "input"}
+)
+_UNKNOWN = "\N{REPLACEMENT CHARACTER}"  # which makes no number
 _ENDED_BY = {
     "tr": {"tr"},
     "td": {"td", "th", "tr"},
@@ -25,7 +30,11 @@ _INLINE = frozenset({"span", "font", "a", "em", "i", "b", "strong", "small", "u"
 _EMPTY = frozenset({"br", "hr", "img", "input", "meta", "link", "col", "wbr", "area", "base", "source", "embed"})
 _HIGH = re.compile(r"vertical-align\s*:\s*(?:super|sub\b|text-top|text-bottom)|position\s*:\s*relative", re.I)
 _LINE_THROUGH = re.compile(r"text-decoration[\w-]*\s*:[^;]*line-through", re.I)
-_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
+_HIDDEN = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|"
+    r"(?:opacity|font-size)\s*:\s*0+(?:\.0*)?(?:[a-z%]*)\s*(?:;|$)",
+    re.I,
+)
 _MOST_ROWS = 2_000_000
 _BEFORE = 20  # pieces of text that a raised one is looked at beside
 
@@ -68,15 +77,18 @@ class _Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Begin a table, a row, a cell, or what makes text look otherwise."""
         said = {name: value or "" for name, value in attrs}
-        if self._unseen and tag in _ENDED_BY.get(self._unseen[-1], ()):
+        while self._unseen and tag in _ENDED_BY.get(self._unseen[-1], ()):
             self._unseen.pop()  # whose end is not written
         self._in_style = tag == "style"
         look = ";".join((*(self._rules.get(name, "") for name in said.get("class", "").split()), said.get("style", "")))
-        hidden = tag in _UNSEEN or "hidden" in said or _HIDDEN.search(look) is not None
+        twice = not _TWICE.isdisjoint(said.get("class", "").split())
+        hidden = tag in _UNSEEN or twice or "hidden" in said or _HIDDEN.search(look) is not None
         if self._unseen or (hidden and tag not in _EMPTY):
             if tag not in _EMPTY:
                 self._unseen.append(tag)
             return
+        if tag in _NOT_IN_A_LINE and said.get("type") != "hidden":
+            self._add(_UNKNOWN)
         if tag in _RAISED | _STRUCK:
             self._marks.append((tag, "struck" if tag in _STRUCK else "high", []))
         elif tag in _INLINE:
@@ -103,7 +115,9 @@ class _Page(HTMLParser):
             table.layout.row()
         if tag in ("td", "th"):
             table.cell, table.head = [], tag == "th"
-            table.rows, table.columns = _whole(said.get("rowspan", "")), _whole(said.get("colspan", ""))
+            down = said.get("rowspan", "")
+            table.rows = _MOST_ROWS if down == "0" else _whole(down)
+            table.columns = _whole(said.get("colspan", ""))
 
     def handle_endtag(self, tag: str) -> None:
         """End what has begun."""
