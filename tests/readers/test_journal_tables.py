@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import statsmodels.formula.api as smf
 from fair import PRINTED, codebook, data, frame, study
+from word_files import cell as word_cell
 from word_files import table, write
 
 from outrisk.errors import OutputError, OutRiskError
@@ -195,12 +196,45 @@ REFUSED = {
 }
 
 
+def headed(*lines):
+    """The table with other lines above its estimates."""
+    return table(*(["", line] for line in lines), *stacked()[1:])
+
+
+REFUSED |= {
+    "of a probit by its head": (["Table 1", headed("Probit"), NOTE], "of a probit or oprobit, the output says kind"),
+    "of ols by its caption": (["Table 1. Linear probability models", headed("(1)"), NOTE], "of an ols or iv or mixed"),
+    "of another response": (["Table 1", headed("(1)", "occ"), NOTE], "response 'occ', the output says 'affair'"),
+    "of weighted records": (["Table 1. Weighted logit", headed("(1)"), NOTE], "give the output its 'weight'"),
+    "marginal effects": (["Table 1. Logit (AME)", headed("(1)"), NOTE], "of another scale"),
+    "brackets are said twice": (
+        ["Table 1. Logit (standard errors)", headed("Model 1"), "Notes: Numbers in parentheses are t-statistics"],
+        "may be standard errors or statistic",
+    ),
+    "p in brackets beside others": (
+        ["Table 1", headed("Model 1"), "p in parentheses; standard errors in parentheses in Table 3"],
+        "may be standard errors or p values",
+    ),
+}
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_not_plain_is_refused_in_a_line(tmp_path, name):
     blocks, message = REFUSED[name]
     with pytest.raises(OutRiskError, match=message) as error:
         given(A, write(tmp_path / "a.docx", *blocks))
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("heads", [["OR", ""], [word_cell("Odds ratios", 2)]])
+def test_ratios_above_a_column_to_the_left_are_asked_about(tmp_path, heads):
+    """Whether a head stands over both columns a table of cells does not say."""
+    rows = [[name, cell, cell] for name, cell in odds()[1:]]
+    path = write(tmp_path / "a.docx", "Table 1 (95% CI)", table(["", *heads], *rows))
+    assert given(A | WALD, f"{path}#1#1")[1].matched.all()
+    with pytest.raises(OutputError, match="give the output exponentiate: true, or false"):
+        given(A | WALD, f"{path}#1#2")
+    assert given(A | WALD | {"exponentiate": True}, f"{path}#1#2")[1].matched.all()
 
 
 def test_of_several_models_one_is_said(tmp_path):
@@ -274,12 +308,17 @@ def test_rtf_by_esttab(tmp_path):
         (r"1\~234", "1\N{NO-BREAK SPACE}234"),
         (r"{\strike 9}12", "(struck out: 9)12"),
         (r"\_1", "-1"),
+        (r"{\u8722}12", "\N{MINUS SIGN}12"),
+        (r"{\xe 9}12", "12"),
+        (r"{\pntext 1.\tab}12", "12"),
+        ("\x960.5", "–0.5"),
+        (r"\ansicpg99999 \'960.5", "\ufffd0.5"),
     ],
 )
 def test_what_a_cell_of_rtf_says(tmp_path, text, want):
     from outrisk.readers.source import one_table, read_source_of_values
 
-    (tmp_path / "a.rtf").write_text(rich([["a", text], ["b", "2"]]))
+    (tmp_path / "a.rtf").write_text(rich([["a", text], ["b", "2"]]), encoding="latin-1")
     assert one_table(read_source_of_values(tmp_path / "a.rtf"), "", "here").grid == [["a", want], ["b", "2"]]
 
 
@@ -346,6 +385,8 @@ def test_latex_by_stargazer(tmp_path):
         (r"\iffalse 9 \fi 12", "12"),
         (r"12\footnotemark[1]", "12"),
         (r"$10^{3}$", "10³"),
+        (r"\(-0.5\)", "-0.5"),
+        (r"\(12^{a}\)", "12"),
     ],
 )
 def test_what_a_cell_of_latex_says(tmp_path, text, want):
@@ -353,6 +394,32 @@ def test_what_a_cell_of_latex_says(tmp_path, text, want):
 
     (tmp_path / "a.tex").write_text("\\begin{tabular}{ll}\nx & " + text + "\n \\\\\ny & 2 \\\\\n\\end{tabular}\n")
     assert one_table(read_source_of_values(tmp_path / "a.tex"), "", "here").grid == [["x", want], ["y", "2"]]
+
+
+def test_cells_that_are_one_by_tabularray_are_refused(tmp_path):
+    (tmp_path / "a.tex").write_text(r"\begin{tblr}{colspec={lll}} x & y & z \\ a & \SetCell[c=2]{c} 7 & \\ \end{tblr}")
+    with pytest.raises(OutRiskError, match="does not show what is printed"):
+        given(COUNTS, tmp_path / "a.tex")
+
+
+LARGE = {
+    "a.rtf": rich([["a", "12" + r"{\super a}" * 60_000 + r"{\strike 1}" * 60_000]]),
+    "a.html": "<table><tr><td>a<td>12" + "<sup>a</sup>" * 50_000 + "</table>",
+    "a.tex": "\\begin{tabular}{ll} a & " + "$^{a}$" * 20_000 + r"\begin{comment} " * 20_000 + "\\end{tabular}",
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_a_large_text_takes_no_time_without_end(tmp_path, name):
+    from time import perf_counter
+
+    from outrisk.readers.source import read_source_of_values
+
+    (tmp_path / name).write_text(LARGE[name])
+    begin = perf_counter()
+    source = read_source_of_values(tmp_path / name)
+    assert source.printed or source.pages
+    assert perf_counter() - begin < 8  # which took minutes where each part was put to a copy of all before it
 
 
 def test_several_rows_and_columns_of_latex(tmp_path):
@@ -373,6 +440,7 @@ def test_several_rows_and_columns_of_latex(tmp_path):
     ("cell", "want"),
     [
         ("12<sup>1</sup>", "12"),
+        ("12<span><sup>1</sup></span>", "12"),
         ("12<br>345", "12 ↵ 345"),
         ("<del>9</del>12", "12"),
         ("<s>9</s>12", "(struck out: 9)12"),
@@ -383,6 +451,13 @@ def test_several_rows_and_columns_of_latex(tmp_path):
         ("R<sup>2</sup>", "R²"),
         ("<table><tr><td>7</td></tr></table>", ""),
         ("<script>9</script>12", "12"),
+        ("12<svg><text>9</text></svg>", "12"),
+        ("<span style='opacity:0'>9</span>12", "12"),
+        ("<span style='opacity:0.8'>12</span>", "12"),
+        ("<math><msup><mn>12</mn><mn>3</mn></msup></math>", "\ufffd123"),
+        ("<math><mfrac><mn>1</mn><mn>2</mn></mfrac></math>", "\ufffd12"),
+        ("<span class='katex-mathml'><math><mn>5</mn></math></span><span class='katex-html'>5</span>", "5"),
+        ("<select><option>5<option>6</select>", "\ufffd56"),
     ],
 )
 def test_what_a_cell_of_a_page_says(cell, want):
@@ -393,9 +468,26 @@ def test_what_a_cell_of_a_page_says(cell, want):
     assert Source("a.html", page).tables[0] == [["a", want], ["b", "2"]]
 
 
+def test_a_hidden_row_ends_where_the_next_begins():
+    from outrisk.readers.source import Source
+
+    page = "<table><tr><td>a<td>1<tr style='display:none'><td>b<td>2<tr><td rowspan=0>c<td>3<tr><td>4</table>"
+    assert Source("a.html", page).tables[0] == [["a", "1"], ["c", "3"], ["c", "4"]]
+
+
 def test_merged_cells_of_a_page_keep_their_columns():
     from outrisk.readers.source import Source
 
     page = "<table><tr><th rowspan=2 colspan=2>a</th><th>b</th></tr><tr><th>c</th></tr>"
     page += "<tr><td>x</td><td>y</td><td>1</td></tr></table>"
     assert Source("a.html", page).tables[0] == [["a", "", "b"], ["a", "", "c"], ["x", "y", "1"]]
+
+
+@pytest.mark.parametrize("name", ["p", "p-value", "Sig."])
+def test_p_beside_b_and_its_error_in_a_csv(tmp_path, name):
+    fit = fitted()
+    names = {"Constant": "Intercept", "age": "age", **{f"religion={at}": f"C(religion)[T.{at}]" for at in LEVELS[1:]}}
+    lines = [f"{key},{fit.params[it]:.3f},{fit.bse[it]:.3f},{fit.pvalues[it]:.3f}" for key, it in names.items()]
+    (tmp_path / "a.csv").write_text("\n".join([f"Term,B,SE,{name}", *lines]) + "\n")
+    released, beside = given(A, tmp_path / "a.csv")
+    assert beside.matched.all() and "age: p-value" in released.labels

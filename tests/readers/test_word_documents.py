@@ -10,6 +10,7 @@ from fair import codebook, data, frame, study
 from word_files import W, cell, paragraph, run, table, write
 
 from outrisk.errors import DataError, OutputError
+from outrisk.readers.remarks import kept
 from outrisk.readers.source import one_table, read_source_of_values
 from outrisk.readers.values import files_of, source_of
 
@@ -168,6 +169,10 @@ def test_tracked_changes_of_cells_are_refused(tmp_path):
     assert "has tracked changes of whole cells; accept or reject them" in said(path)
 
 
+FIELD, RESULT, END = (f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for kind in ("begin", "separate", "end"))
+MC, M = 'xmlns:mc="mc"', 'xmlns:m="m"'
+
+
 @pytest.mark.parametrize(
     ("runs", "text"),
     [
@@ -190,6 +195,13 @@ def test_tracked_changes_of_cells_are_refused(tmp_path):
         ("<w:r><w:footnoteReference w:id='1'/></w:r>" + run("5"), "5"),
         (run("1") + "<w:r><w:softHyphen/></w:r>" + run("2"), "12"),
         ("<w:r><w:rPr><w:rPrChange><w:rPr><w:vanish/></w:rPr></w:rPrChange></w:rPr><w:t>5</w:t></w:r>", "5"),
+        (run("12") + run("1", '<w:position w:val="6"/>'), "12"),
+        (run("1") + run(".5", '<w:vertAlign w:val="superscript"/>'), "1^.5"),
+        (run("10") + run("a", '<w:vertAlign w:val="superscript"/>'), "10"),
+        (run("12", '<w:rStyle w:val="Struck"/>') + run("13"), "(struck out: 12)13"),
+        (f"{FIELD}{FIELD}{RESULT}{run('99')}{END}{RESULT}{run('5')}{END}", "5"),  # a field in another's instruction
+        (f"<w:r><mc:AlternateContent {MC}><mc:Choice><w:t>5</w:t></mc:Choice></mc:AlternateContent></w:r>", "\ufffd"),
+        (f"<m:oMath {M}><m:r><w:del/><m:t>5</m:t></m:r></m:oMath>", "\ufffd"),
     ],
 )
 def test_what_a_cell_says(tmp_path, runs, text):
@@ -219,6 +231,9 @@ def test_files_that_are_no_plain_document_are_refused_in_a_line(tmp_path):
     assert "has a document type" in said(write(tmp_path / "a.docx", "x", prolog=BOMB))
     deep = write(tmp_path / "b.docx", "<w:x>" * 900 + "</w:x>" * 900)
     assert "elements within each other" in said(deep)
+    many = write(tmp_path / "m.docx", "<w:p/>" * 1_100_000)
+    assert "more than 1,000,000 elements" in said(many)
+    assert grid(write(tmp_path / "n.docx", f"<w:tbl><w:tr>{cell('1') * 40_000}</w:tr></w:tbl>"))[0][-1] == "1"
     (tmp_path / "c.docx").write_bytes(b"\xd0\xcf\x11\xe0" + b"0" * 600)
     assert "with a password" in said(tmp_path / "c.docx")
     (tmp_path / "d.docx").write_text("no zip")
@@ -346,3 +361,12 @@ def test_a_document_is_no_file_of_records(tmp_path):
     path = write(tmp_path / "a.docx", table(people()[0]))
     with pytest.raises(DataError, match="read for released numbers"):
         read_source(path)
+
+
+def test_counts_that_may_be_percentages_have_a_line(tmp_path):
+    counts = pd.crosstab(frame()["occ"], frame()["affair"])
+    shares = counts.div(counts.sum(axis=1), axis=0).mul(100).round().astype(int)
+    rows = [["occ", "0", "1"], *([name, *map(str, row)] for name, row in shares.iterrows())]
+    with kept() as told:
+        study({**COUNTS, "values": str(write(tmp_path / "a.docx", table(*rows)))}).given(codebook())
+    assert any("if they are percentages, say show" in line for line in told)

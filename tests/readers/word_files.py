@@ -13,6 +13,7 @@ RELATIONS = (
 STYLES = (
     f'<w:styles {W}><w:style w:type="paragraph" w:styleId="Beschriftung"><w:name w:val="caption"/></w:style>'
     '<w:style w:type="character" w:styleId="Unseen"><w:name w:val="unseen"/><w:rPr><w:vanish/></w:rPr></w:style>'
+    '<w:style w:type="character" w:styleId="Struck"><w:name w:val="struck"/><w:rPr><w:strike/></w:rPr></w:style>'
     '<w:style w:type="character" w:styleId="Mark"><w:name w:val="footnote reference"/><w:rPr><w:vertAlign '
     'w:val="superscript"/></w:rPr></w:style></w:styles>'
 )

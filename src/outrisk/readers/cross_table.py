@@ -69,6 +69,18 @@ def _spread(entry: Entry, codebook: Codebook) -> tuple[float, float] | None:
     return (min(values), max(values)) if values else None
 
 
+def _may_be_percentages(numbers: Mapping[Key, Printed | None]) -> bool:
+    """Whether counts add up to 99 to 101 over the levels of one variable, for two or more levels of the others."""
+    cells = {key: number.value for key, number in numbers.items() if number is not None and TOTAL not in key}
+    for axis in range(min(map(len, cells), default=0)):
+        sums = dict[Key, list[float]]()
+        for key, value in cells.items():
+            sums.setdefault((*key[:axis], *key[axis + 1 :]), []).append(value)
+        if len(sums) > 1 and all(len(each) > 1 and 99 <= sum(each) <= 101 for each in sums.values()):
+            return True
+    return False
+
+
 def counts(
     arranged: Arranged, entry: FrequenciesEntry, codebook: Codebook, place: str
 ) -> tuple[list[Entry], tuple[str, ...]]:
@@ -79,6 +91,12 @@ def counts(
         key: number_of(text, arranged, words(arranged.by, key), place, not shares) for key, text in texts.items()
     }
     numbers = numbers if shares else with_their_digits(numbers, texts)
+    if not shares and _may_be_percentages(numbers):
+        remark(
+            place,
+            "its counts add up to about 100 over and over; if they are percentages, say show: row_percentages or "
+            "column_percentages",
+        )
     margins = {key for key in texts if TOTAL in key}
     notes: list[str] = []
     if margins and not shares:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from outrisk.readers import gtsummary
 from outrisk.readers.cells_of_models import plain, whole
 from outrisk.readers.coefficients import Coefficients
+from outrisk.readers.named_models import as_said
 from outrisk.readers.printed_tables import PrintedTable
 from outrisk.readers.source import Grid, Source
 
@@ -86,6 +87,7 @@ def read_columns(source: Source, table: PrintedTable, grid: Grid, model: int | N
     exp(b), are left out.
     """
     found = gtsummary.read(replace(source, chosen=replace(table, grid=grid)), model)
+    found = as_said(found, table.caption, _said(table), source.name)
     if found.level is None and (level := re.search(r"(\d\d(?:\.\d+)?) ?% ?(?:c\.?i|confidence)", _said(table), re.I)):
         found = replace(found, level=float(level[1]) / 100)
     parts = {part for _, texts in found.rows for part in texts}

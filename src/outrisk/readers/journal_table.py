@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from outrisk.errors import OutputError
 from outrisk.outputs.regression.release import Kind
@@ -14,6 +14,7 @@ from outrisk.readers.cells_of_models import has_comma, plain, whole, with_bracke
 from outrisk.readers.coefficients import Coefficients, unread
 from outrisk.readers.journal_columns import in_columns, read_columns
 from outrisk.readers.journal_rows import BRACKETED, Rows, is_estimate
+from outrisk.readers.named_models import as_said, kinds_named, response_named
 from outrisk.readers.printed_number import read_printed
 from outrisk.readers.printed_tables import PrintedTable
 from outrisk.readers.remarks import remark
@@ -22,11 +23,13 @@ from outrisk.readers.source import Grid, Source
 _SAYS = (  # what words of a table say that brackets have -> the part
     (r"standard errors?|\bs\.?e\.?s?\b|std\.? err", "standard_errors"),
     (r"confidence intervals?|\d ?% ?c\.?i\b|\bc\.?i\.? ", "limits"),
-    (r"\bt[- ]?(?:statistics?|values?|ratios?|stats?)\b", "statistic"),
+    (r"\bt[- ]?(?:statistics?|values?|ratios?|stats?)\b|\b[tz](?= (?:in|within|between)\b)", "statistic"),
     (r"\bz[- ]?(?:statistics?|values?|scores?|stats?)\b", "statistic"),
-    (r"\bp[- ]?values?\b", "p_values"),
+    (r"\bp[- ]?values?\b|\bp(?= (?:in|within|between)\b)", "p_values"),
 )
-_IN = r"[^.;\n]*?\b(?:in|within|between)\s+(?:\w+\s+)?(?:parenthes[ie]s|brackets)|(?:parenthes[ie]s|brackets)[^.;\n]*"
+_BRACKETS = r"(?:parenthes[ie]s|brackets)"
+_ARE = r"(?:\s+(?:are|is|show|give|denote|represent|report|indicate|contain)s?\b[^.;\n]*)?"
+_IN = rf"[^.;\n]*?\b(?:in|within|between)\s+(?:\w+\s+)?{_BRACKETS}{_ARE}|{_BRACKETS}[^.;\n]*"
 _RATIOS: tuple[tuple[str, tuple[Kind, ...]], ...] = (
     (r"(?i:\bodds[ -]ratios?)|\b[ac]?ORs?\b", ("logit", "ologit", "mnlogit")),
     (r"(?i:\bhazards?[ -]ratios?)|\b[ac]?HRs?\b", ("cox",)),
@@ -34,18 +37,20 @@ _RATIOS: tuple[tuple[str, tuple[Kind, ...]], ...] = (
     (r"(?i)\bexponentiated\b|\bexp ?\((?:b|beta|coef)", ()),
 )
 _NOT_RATIOS = r"(?i)\blog[ -]odds\b|\bcoefficients?\b(?! are exponentiated)|\bunstandardi[sz]ed\b|\blog\((?:or|hr)\)"
-_OTHER_SCALE = re.compile(r"(?i)\bstandardi[sz]ed\b|\bmarginal effects?\b|\belasticit|\bbeta coefficients?\b")
 _LEVEL = re.compile(r"(\d\d(?:\.\d+)?) ?% ?(?:c\.?i|confidence)", re.I)
 
 
 @dataclass(frozen=True)
 class _Layout:
-    """The head of a table (rows above `body`), its models' columns with their heads, and lines of words below it."""
+    """The head of a table (rows above `body`), its models' columns with the lines of their heads, and whether each
+    stands above that column alone; lines of words below it.
+    """
 
     grid: Grid
     body: int
     models: tuple[int, ...]
-    heads: tuple[str, ...]
+    heads: tuple[tuple[str, ...], ...]
+    own: tuple[bool, ...]
     lines: tuple[str, ...]
 
 
@@ -67,16 +72,13 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     layout = _laid(table.grid)
     assert layout is not None
     at = _chosen(layout, model, source.name, source.first_model)
-    head = layout.heads[layout.models.index(at)]
+    model = layout.models.index(at)
+    head = " ".join(layout.heads[model])
     said = " . ".join(
         (table.caption, head, layout.grid[layout.body - 1][0] if layout.body else "", *layout.lines, *table.notes)
     )
     stargazer = any(re.search(r"Dependent variable", cell, re.I) for row in layout.grid[: layout.body] for cell in row)
     texreg = any(re.fullmatch(r"Num\. obs\.", plain(row[0])) for row in layout.grid)
-    if other := _OTHER_SCALE.search(said.replace("unstandard", "").replace("Unstandard", "")):
-        raise OutputError(
-            f"{source.name}: its estimates are of another scale ({other[0]}), which no output has; write b"
-        )
     second = _in_brackets(said, source.name)
     if not second and (stargazer or texreg):
         remark(source.name, "numbers in brackets are read as standard errors, as stargazer and texreg write them")
@@ -84,7 +86,9 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     found = Rows(source.name, at, second)
     for row in layout.grid[layout.body :]:
         found.take(row)
-    return _coefficients(found, said, head, stargazer)
+    taken = _coefficients(found, said, head, layout.own[model])
+    taken = replace(taken, kinds=taken.kinds or kinds_named(head), response=response_named(layout.heads[model]))
+    return as_said(taken, table.caption, said, source.name)
 
 
 def _table(source: Source) -> PrintedTable | None:
@@ -116,28 +120,29 @@ def _laid(grid: Grid) -> _Layout | None:
         return None
     if any(BRACKETED.fullmatch(row[at]) for row in rows for at in range(1, width) if at not in models):
         return None  # what is in brackets has columns of its own, without a head that says so
-    heads = tuple(_head(kept[:body], at, models) for at in models)
+    heads = tuple(_head(kept[:body], at) for at in models)
+    own = tuple(at == models[0] or all(row[at] or not _speaks_of_ratios(row) for row in kept[:body]) for at in models)
     told = [*(row[0] for row in lines), *notes]
-    return _Layout(kept, body, tuple(models), heads, tuple(dict.fromkeys(told)))
+    return _Layout(kept, body, tuple(models), heads, own, tuple(dict.fromkeys(told)))
 
 
 def _says_stars(row: Sequence[str]) -> bool:
     return any(re.search(r"p ?[<≤] ?[0.]", cell) for cell in row) and not any(map(is_estimate, row[1:]))
 
 
-def _head(rows: Sequence[Sequence[str]], at: int, models: Sequence[int]) -> str:
+def _speaks_of_ratios(row: Sequence[str]) -> bool:
+    return any(re.search(words, cell) for cell in row for words, _ in _RATIOS)
+
+
+def _head(rows: Sequence[Sequence[str]], at: int) -> tuple[str, ...]:
     """What stands above a column, also over several."""
-    found = list[str]()
-    for row in rows:
-        cell = next((row[left] for left in range(at, 0, -1) if row[left]), "")
-        if cell and cell not in found:
-            found.append(cell)
-    return " ".join(found)
+    found = (next((row[left] for left in range(at, 0, -1) if row[left]), "") for row in rows)
+    return tuple(dict.fromkeys(filter(None, found)))
 
 
 def _chosen(layout: _Layout, model: int | None, name: str, say: str) -> int:
     if model is None and len(layout.models) > 1:
-        names = ", ".join(f"{number} '{head[:40]}'" for number, head in enumerate(layout.heads, 1))
+        names = ", ".join(f"{number} '{' '.join(head)[:40]}'" for number, head in enumerate(layout.heads, 1))
         raise OutputError(
             f"{name}: it has {len(layout.models)} models: {names}; say which one behind the table, as in '{say}'"
         )
@@ -167,12 +172,12 @@ def _in_brackets(said: str, name: str) -> str:
     return found[0] if found else ""
 
 
-def _coefficients(found: Rows, said: str, head: str, stargazer: bool) -> Coefficients:
+def _coefficients(found: Rows, said: str, head: str, own: bool) -> Coefficients:
     known = [(name, texts) for name, texts in found.rows if "coefficients" in texts]
     if not known:
         raise OutputError(f"{found.place}: it has no coefficients of this model")
     comma = has_comma([text for _, texts in known for text in texts.values()])
-    ratios, kinds = _scale(said, head)
+    ratios, kinds = _scale(said, head, own)
     numbers = [read_printed(texts["coefficients"], comma) for _, texts in known]
     above = all(number is not None and number.value > 0 for number in numbers)
     if ratios and not above:
@@ -209,8 +214,12 @@ def _coefficients(found: Rows, said: str, head: str, stargazer: bool) -> Coeffic
     )
 
 
-def _scale(said: str, head: str) -> tuple[bool, tuple[Kind, ...]]:
-    """Whether estimates are exp(b), and of which models; by the head of the column, else by all words of the table."""
+def _scale(said: str, head: str, own: bool) -> tuple[bool, tuple[Kind, ...]]:
+    """Whether estimates are exp(b), and of which models; by the head of the column, else by all words of the table. Of
+    ratios that stand above a column to its left, perhaps over both (not `own`), it is not told.
+    """
+    if not own:
+        return False, ()
     for text in (head, said):
         found = [kinds for words, kinds in _RATIOS if re.search(words, text)]
         plain_ = re.search(_NOT_RATIOS, text)

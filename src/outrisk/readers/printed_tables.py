@@ -21,8 +21,11 @@ _NUMBERED = re.compile(  # not 'Table 2 shows that', which begins a sentence
 _BEGINS_NUMBER = re.compile(r"[<≤]?\s*[+\-\u2212–]?[\d.,]")
 _FIGURE = re.compile(r"(?i)(?:\w+\s+)?(?:figure|fig\.|abbildung|graph)\s*[A-Z]?\d")
 _SUPERSCRIPTS = str.maketrans("0123456789+-=()", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾")
+_MARK = r"[(\[]?(?:[^\W\d_]{1,3}|\d{1,3}|[*†‡§¶#])[)\]]?"
+_MARKS = re.compile(rf"{_MARK}(?:[\s,;–-]*{_MARK}){{,9}}[,;]?")
 _OF_P = re.compile(r"(?i)p(?:[\s-]?val(?:ue)?)?\W*[a-d¹²³⁴]?\W*|pr\(.*")
 _LISTED = 20
+_NEAR = 40  # characters that a raised text is looked at beside
 
 
 @dataclass(frozen=True)
@@ -132,12 +135,12 @@ def _is_label(cell: Placed, over: dict[tuple[int, int], Placed]) -> bool:
 
 def in_a_line(cell: str) -> str:
     """The text of a cell without its line breaks; two numbers on two lines stay apart."""
-    found = ""
+    found = list[str]()
     for line in (" ".join(line.split(" ")).strip() for line in cell.splitlines()):
         if line:
-            apart = found[-1:].isdigit() and line[0].isdigit()
-            found = f"{found}{BETWEEN_LINES if apart else ' '}{line}" if found else line
-    return found
+            apart = bool(found) and found[-1][-1].isdigit() and line[0].isdigit()
+            found += [BETWEEN_LINES if apart else " ", line] if found else [line]
+    return "".join(found)
 
 
 def rows_of_lines(grid: Grid) -> Grid:
@@ -156,14 +159,19 @@ def rows_of_lines(grid: Grid) -> Grid:
 
 
 def raised(before: str, text: str) -> str:
-    """What a raised or lowered text adds to a cell: nothing where it marks a number, such as a footnote's letter."""
-    mark, before = text.strip(), before.rstrip()
+    """What a raised or lowered text adds to a cell: nothing where it marks a number, such as a footnote's letter; what
+    makes no number where it is no mark (`1` and a raised `.5`).
+    """
+    mark, before = text.strip(), before[-_NEAR:].rstrip()
     if not mark or re.fullmatch(r"[*†‡§¶#+]+", mark):
         return text
-    power = re.search(r"(?:^|[×x·*\s])10$", before) is not None
-    if power or not re.search(r"[\d)\]%*.–—]$", before):
-        return text.translate(_SUPERSCRIPTS) if re.fullmatch(r"[\d,;\s+−-]+", mark) else text
-    return ""
+    digits = re.fullmatch(r"[\d,;\s+−-]+", mark) is not None
+    behind = re.search(r"[\d)\]%*.–—]$", before) is not None
+    if digits and (not behind or re.search(r"(?:^|[×x·*\s])10$", before)):
+        return text.translate(_SUPERSCRIPTS)
+    if not behind:
+        return text
+    return "" if _MARKS.fullmatch(mark) else f"^{text}"
 
 
 def is_numbered(text: str) -> bool:

@@ -4,6 +4,7 @@ over unread.
 
 from __future__ import annotations
 
+import codecs
 import re
 from bisect import bisect_left
 from collections import Counter
@@ -18,7 +19,9 @@ _PASSED = {"pict": "pictures", "object": "embedded objects", "shptxt": "text box
 _ASIDE = frozenset(
     {"fonttbl", "colortbl", "stylesheet", "info", "header", "headerl", "headerr", "headerf", "footer", "footerl"}
     | {"footerr", "footerf", "footnote", "annotation", "fldinst", "listtable", "generator", "themedata", *_PASSED}
+    | {"xe", "tc", "bkmkstart", "bkmkend", "datafield", "ftnsep", "ftnsepc", "pntext", "listtext", "do"}
 )
+_PAGES = {"mac": "mac_roman", "pc": "cp437", "pca": "cp850"}
 _SIGNS = {
     **{"emdash": "—", "endash": "–", "lquote": "‘", "rquote": "’", "ldblquote": "“", "rdblquote": "”", "bullet": "•"},
     **{"tab": " ", "emspace": " ", "enspace": " ", "qmspace": " "},
@@ -26,6 +29,7 @@ _SIGNS = {
 _OF_SYMBOLS = ("~", "_", "-")  # a space that holds, a hyphen that holds, one that is not shown
 _NEAR = 20  # twips by which edges of a column may differ
 _DEEPEST = 1_000
+_BEFORE = 20  # pieces of text that a raised one is looked at beside
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,7 @@ class _Document:
         self._rows: list[_Row] = []
         self._edges: tuple[int, list[int], list[str]] = (0, [], [])
         self._merge = ""
-        self._text = ""
+        self._text: list[str] = []
         self._cells: list[str] = []
         self._in_table = False
         self._fault = ""
@@ -74,6 +78,8 @@ class _Document:
             word, number, code, sign, brace, _, plain = found.groups()
             if code is None:
                 self._flush()
+            if brace:
+                self._left = 0  # which what stands for a sign ends at
             if brace == "{":
                 self._looks.append(self._looks[-1])
                 if len(self._looks) > _DEEPEST:
@@ -96,7 +102,7 @@ class _Document:
             elif plain:
                 gone = min(self._left, len(plain))
                 self._left -= gone
-                self._add(plain[gone:])
+                self._add(self._decoded(plain[gone:]))
         self._flush()
         self._end_table()
         self._paragraph()
@@ -110,6 +116,17 @@ class _Document:
             held, self._bytes = self._bytes, b""
             self._add(held.decode(self.page, errors="replace"))
 
+    def _decoded(self, text: str) -> str:
+        """A text whose signs beyond ASCII may be the bytes of the text's code page."""
+        if text.isascii() or any(ord(sign) > 255 for sign in text):
+            return text
+        return text.encode("latin-1").decode(self.page, errors="replace")
+
+    def _taken(self) -> str:
+        """The text so far, which ends here."""
+        text, self._text = "".join(self._text), []
+        return text
+
     def _add(self, text: str) -> None:
         look = self._looks[-1]
         if look.aside or not text:
@@ -119,7 +136,9 @@ class _Document:
             return
         if look.struck and text.strip():
             text = f" (struck out: {text.strip()})"
-        self._text += raised(self._text, text) if look.high else text
+        text = raised("".join(self._text[-_BEFORE:]), text) if look.high else text
+        if text:
+            self._text.append(text)
 
     def _word(self, word: str, number: int | None) -> None:
         """Take a control word."""
@@ -138,7 +157,9 @@ class _Document:
         elif word == "uc":
             self._set(skip=max(0, number or 0))
         elif word == "ansicpg" and number:
-            self.page = "utf-8" if number == 65001 else f"cp{number}"
+            self.page = _page("utf-8" if number == 65001 else f"cp{number}")
+        elif word in _PAGES:
+            self.page = _PAGES[word]
         elif word in _SIGNS:
             self._add(_SIGNS[word])
         elif word in ("deleted", "v", "strike", "striked"):
@@ -172,23 +193,21 @@ class _Document:
         elif word == "intbl":
             self._in_table = True
         elif word == "cell":
-            self._cells.append(self._text.strip())
-            self._text = ""
+            self._cells.append(self._taken().strip())
         elif word == "row":
             self._rows.append(_Row([*self._edges[1]], [*self._edges[2]], self._cells, self._edges[0]))
-            self._cells, self._text, self._in_table = [], "", False
+            self._cells, self._text, self._in_table = [], [], False
         elif word in ("nestcell", "nestrow"):
             self._fault = "has a table within a cell, which is not read in RTF; save it as docx"
         elif word in ("par", "line", "page", "sect"):
             if self._in_table:
-                self._text += "\n"
+                self._text.append("\n")
             else:
                 self._end_table()
                 self._paragraph()
 
     def _paragraph(self) -> None:
-        text, self._text = " ".join(self._text.split()), ""
-        if text:
+        if text := " ".join(self._taken().split()):
             self.blocks.append(Paragraph(text))
 
     def _end_table(self) -> None:
@@ -213,6 +232,14 @@ class _Document:
 def read_rich_text(text: str) -> list[PrintedTable]:
     """The tables of an RTF text; DataError where it cannot be read."""
     return _Document().read(text)
+
+
+def _page(name: str) -> str:
+    """A code page; ASCII, beside which no sign is known, for one that Python does not know."""
+    try:
+        return codecs.lookup(name).name
+    except LookupError:
+        return "ascii"
 
 
 def _merged(edges: list[int]) -> list[int]:

@@ -24,6 +24,7 @@ _COLUMNS = {
     "standardfehler": "standard_errors",
     "sig.": "p_values",
     "sig": "p_values",
+    **dict.fromkeys(("p", "p-value", "p value", "p.value"), "p_values"),
 }
 _FOLLOWING = {"", "df", "wald", "t", "exp(b)", "lower", "upper", "lower bound", "upper bound"}
 _LIMITS = re.compile(

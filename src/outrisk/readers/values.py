@@ -47,6 +47,7 @@ from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.cross_table import entries_of_cross_table
 from outrisk.readers.entry_of_regression import entry_of_coefficients
 from outrisk.readers.margins_table import entries_of_margins
+from outrisk.readers.named_models import as_said
 from outrisk.readers.printed_table_one import entries_of_table_one
 from outrisk.readers.printed_tables import list_of_tables
 from outrisk.readers.printed_test import entries_of_test
@@ -255,7 +256,10 @@ def read_coefficients(source: Source, model: int | None, place: str) -> Coeffici
     """A regression, by the first reader that knows its form; OutputError where none does."""
     for _, reader in READERS:
         if reader.recognises(source):
-            return reader.read(source, model)
+            table = source.chosen or (source.pages[0] if len(source.pages) == 1 else None)
+            found = reader.read(source, model)
+            said = "" if table is None else " . ".join((table.caption, *table.notes))
+            return found if table is None else as_said(found, table.caption, said, place)
     for pattern, what in _ELSEWHERE.items():
         if re.search(pattern, source.text):
             raise OutputError(f"{place}: it looks like a table of {what}")

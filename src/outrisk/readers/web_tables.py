@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
@@ -11,7 +12,12 @@ from outrisk.readers.printed_tables import Layout, PrintedTable, raised
 
 _BREAKS = frozenset({"br", "p", "div", "li"})
 _PARAGRAPHS = frozenset({"p", "div", "h1", "h2", "h3", "h4", "h5", "h6", "li", "body", "section", "br", "hr"})
-_UNSEEN = frozenset({"script", "style", "title", "template", "noscript", "del"})
+_UNSEEN = frozenset({"script", "style", "title", "template", "noscript", "del", "svg", "mjx-assistive-mml"})
+_TWICE = frozenset({"katex-mathml", "MJX_Assistive_MathML"})  # classes of formulas that stand there once more
+_NOT_IN_A_LINE = frozenset(
+    {"msup", "msub", "mfrac", "mroot", "msqrt", "mover", "munder", "select", "textarea", "input"}
+)
+_UNKNOWN = "\N{REPLACEMENT CHARACTER}"  # which makes no number
 _ENDED_BY = {
     "tr": {"tr"},
     "td": {"td", "th", "tr"},
@@ -22,11 +28,15 @@ _STRUCK = frozenset({"s", "strike"})
 _RAISED = frozenset({"sup", "sub"})
 _INLINE = frozenset({"span", "font", "a", "em", "i", "b", "strong", "small", "u", "code"})
 _EMPTY = frozenset({"br", "hr", "img", "input", "meta", "link", "col", "wbr", "area", "base", "source", "embed"})
-_RULES = re.compile(r"\.([\w-]+)[^{}]*\{([^{}]*)\}")
 _HIGH = re.compile(r"vertical-align\s*:\s*(?:super|sub\b|text-top|text-bottom)|position\s*:\s*relative", re.I)
 _LINE_THROUGH = re.compile(r"text-decoration[\w-]*\s*:[^;]*line-through", re.I)
-_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
+_HIDDEN = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|"
+    r"(?:opacity|font-size)\s*:\s*0+(?:\.0*)?(?:[a-z%]*)\s*(?:;|$)",
+    re.I,
+)
 _MOST_ROWS = 2_000_000
+_BEFORE = 20  # pieces of text that a raised one is looked at beside
 
 
 @dataclass
@@ -67,15 +77,18 @@ class _Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Begin a table, a row, a cell, or what makes text look otherwise."""
         said = {name: value or "" for name, value in attrs}
-        if self._unseen and tag in _ENDED_BY.get(self._unseen[-1], ()):
+        while self._unseen and tag in _ENDED_BY.get(self._unseen[-1], ()):
             self._unseen.pop()  # whose end is not written
         self._in_style = tag == "style"
         look = ";".join((*(self._rules.get(name, "") for name in said.get("class", "").split()), said.get("style", "")))
-        hidden = tag in _UNSEEN or "hidden" in said or _HIDDEN.search(look) is not None
+        twice = not _TWICE.isdisjoint(said.get("class", "").split())
+        hidden = tag in _UNSEEN or twice or "hidden" in said or _HIDDEN.search(look) is not None
         if self._unseen or (hidden and tag not in _EMPTY):
             if tag not in _EMPTY:
                 self._unseen.append(tag)
             return
+        if tag in _NOT_IN_A_LINE and said.get("type") != "hidden":
+            self._add(_UNKNOWN)
         if tag in _RAISED | _STRUCK:
             self._marks.append((tag, "struck" if tag in _STRUCK else "high", []))
         elif tag in _INLINE:
@@ -102,7 +115,9 @@ class _Page(HTMLParser):
             table.layout.row()
         if tag in ("td", "th"):
             table.cell, table.head = [], tag == "th"
-            table.rows, table.columns = _whole(said.get("rowspan", "")), _whole(said.get("colspan", ""))
+            down = said.get("rowspan", "")
+            table.rows = _MOST_ROWS if down == "0" else _whole(down)
+            table.columns = _whole(said.get("colspan", ""))
 
     def handle_endtag(self, tag: str) -> None:
         """End what has begun."""
@@ -129,7 +144,7 @@ class _Page(HTMLParser):
         if kind == "struck":
             text = f" (struck out: {text.strip()})" if text.strip() else ""
         elif kind == "high":
-            text = raised("".join("".join(part) for _, _, part in self._marks) or "".join(self._buffer()), text)
+            text = raised("".join(self._before()), text)
         self._add(text)
 
     def _end_marks(self) -> None:
@@ -145,15 +160,22 @@ class _Page(HTMLParser):
     def handle_data(self, data: str) -> None:
         """Text of a cell, or of a paragraph."""
         if self._in_style:
-            for name, rule in _RULES.findall(data):
+            for name, rule in _rules(data):
                 self._rules[name] = f"{self._rules.get(name, '')};{rule}"
         if not self._unseen:
             self._add(" ".join(re.split(r"[\n\r\t\f ]+", data)))
 
     def _buffer(self) -> list[str]:
         """Where text goes: to what is raised, to a cell, a caption or a paragraph."""
-        if self._marks:
-            return self._marks[-1][2]
+        return self._marks[-1][2] if self._marks else self._outer()
+
+    def _before(self) -> list[str]:
+        """The last pieces of text before a place, as far as a mark of it may belong to them."""
+        inside = [piece for _, _, pieces in self._marks[-_BEFORE:] for piece in pieces[-_BEFORE:]]
+        return [*self._outer()[-_BEFORE:], *inside]
+
+    def _outer(self) -> list[str]:
+        """The text of the cell, caption or paragraph that is open."""
         if self._open:
             table = self._open[-1]
             return table.caption if table.in_caption else table.cell if table.cell is not None else []
@@ -183,6 +205,15 @@ def read_page(text: str) -> list[PrintedTable]:
     page.feed(text)
     page.close()
     return tables_of(page.blocks)
+
+
+def _rules(style: str) -> Iterator[tuple[str, str]]:
+    """Classes whose own elements a style sheet has rules for, with these."""
+    for part in style.split("}"):
+        selectors, _, rule = part.rpartition("{")
+        for selector in selectors.rpartition("{")[2].split(","):
+            if found := re.search(r"\.([\w-]+)$", selector.strip()[-200:]):
+                yield found[1], rule
 
 
 def _whole(text: str) -> int:

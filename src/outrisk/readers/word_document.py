@@ -33,6 +33,8 @@ class _Document:
     headings: frozenset[str] = frozenset()
     passed: Counter[str] = field(default_factory=Counter)
     blocks: list[Block] = field(default_factory=list)
+    struck: frozenset[str] = frozenset()
+    fields: list[bool] = field(default_factory=list)  # that have begun: whether it is their result that follows
 
     def outside(self, parent: Element) -> None:
         """Take the paragraphs and tables of a body, in order."""
@@ -89,8 +91,10 @@ class _Document:
         return text.strip()
 
     def text(self, parent: Element) -> str:
-        """The text of a paragraph."""
+        """The text of a paragraph, or of what is in it."""
         found = ""
+        if parent.name == "p":
+            self.fields.clear()
         if parent.value("pPr", "pStyle") in self.hidden:
             self.passed["hidden texts"] += 1
             return ""
@@ -118,17 +122,23 @@ class _Document:
         if look.is_on("vanish") or (look.value("vanish") is None and style in self.hidden):
             self.passed["hidden texts"] += bool(text.strip())
             return ""
-        if (look.is_on("strike") or look.is_on("dstrike")) and text.strip():
+        struck = look.value("strike") is None and look.value("dstrike") is None and style in self.struck
+        if (struck or look.is_on("strike") or look.is_on("dstrike")) and text.strip():
             return f" (struck out: {text.strip()})"
         place = look.value("vertAlign")
-        if place in ("superscript", "subscript") or (place is None and style in self.raised):
+        moved = look.value("position") not in (None, "", "0")
+        if moved or place in ("superscript", "subscript") or (place is None and style in self.raised):
             return raised(before, text)
         return text
 
     def pieces(self, run: Element) -> Iterator[str]:
-        """The texts of a run."""
+        """The texts of a run; of a field its result alone."""
         for child in run.elements:
-            if child.name == "t":
+            if child.name == "fldChar":
+                self.mark_of_field(child.attributes.get("fldCharType", ""))
+            elif not all(self.fields):
+                continue
+            elif child.name == "t":
                 yield "".join(each for each in child.children if isinstance(each, str))
             elif child.name in ("br", "cr"):
                 yield "\n"
@@ -140,6 +150,18 @@ class _Document:
                 yield _sign(child)
             elif child.name in ("drawing", "pict", "object", "AlternateContent"):
                 self.beside(child)
+                yield _UNKNOWN if _has_text(child) else ""
+            elif child.name == "ruby":
+                yield _UNKNOWN
+
+    def mark_of_field(self, kind: str) -> None:
+        """Take where a field begins, its result follows, or it ends."""
+        if kind == "begin":
+            self.fields.append(False)
+        elif self.fields and kind == "separate":
+            self.fields[-1] = True
+        elif self.fields:
+            self.fields.pop()
 
     def beside(self, element: Element) -> None:
         """Count what stands in a picture's place."""
@@ -160,7 +182,10 @@ def read_word(path: Path) -> tuple[list[PrintedTable], tuple[str, ...]]:
     if styles is not None:
         hidden = _with(styles, lambda style: style.is_on("rPr", "vanish"), "vanish")
         high = _with(styles, lambda style: style.value("rPr", "vertAlign") == "superscript", "vertAlign")
-        document = _Document(hidden, high, _styles(styles, r"caption"), _styles(styles, r"heading \d|title"))
+        struck = _with(styles, lambda style: style.is_on("rPr", "strike") or style.is_on("rPr", "dstrike"), "strike")
+        document = _Document(
+            hidden, high, _styles(styles, r"caption"), _styles(styles, r"heading \d|title"), struck=struck
+        )
     body = root.child("body")
     document.outside(body if body is not None else root)
     told = tuple(f"{count} {name}" for name, count in document.passed.items() if count and name in _OUTSIDE.values())
@@ -206,12 +231,13 @@ def _heights(rows: list[Element]) -> dict[tuple[int, int], int]:
 def _cells(row: Element) -> Iterator[tuple[int, int, Element]]:
     """The cells of a row: the first column of each, and over how many it stands."""
     column, cells = _whole(row.value("trPr", "gridBefore"), 0), [each for each in _flat(row) if each.name == "tc"]
-    while cells:
-        cell, *cells = cells
-        wide = _whole(cell.value("tcPr", "gridSpan"), 1)
-        while cells and cells[0].value("tcPr", "hMerge") in ("", "continue"):
-            wide += _whole(cells[0].value("tcPr", "gridSpan"), 1)
-            cells = cells[1:]
+    at = 0
+    while at < len(cells):
+        cell, wide = cells[at], _whole(cells[at].value("tcPr", "gridSpan"), 1)
+        at += 1
+        while at < len(cells) and cells[at].value("tcPr", "hMerge") in ("", "continue"):
+            wide += _whole(cells[at].value("tcPr", "gridSpan"), 1)
+            at += 1
         yield column, wide, cell
         column += wide
 
@@ -228,9 +254,15 @@ def _sign(element: Element) -> str:
     return _SIGNS.get(int(code, 16) & 0xFF, _UNKNOWN)
 
 
+def _has_text(element: Element) -> bool:
+    """Whether text stands in it, and in no box."""
+    return any(each.name == "t" or (each.name not in _OUTSIDE and _has_text(each)) for each in element.elements)
+
+
 def _formula(element: Element) -> str:
-    """The text of a formula that is all in one line."""
-    if all(each.name in ("r", "rPr", "ctrlPr") for each in element.elements):
+    """The text of a formula that is all in one line, without tracked changes."""
+    changed = any(each.child("del") or each.child("rPr", "del") for each in element.elements)
+    if not changed and all(each.name in ("r", "rPr", "ctrlPr") for each in element.elements):
         runs = (each.child("t") for each in element.elements)
         return "".join(text for run in runs if run is not None for text in run.children if isinstance(text, str))
     return _UNKNOWN

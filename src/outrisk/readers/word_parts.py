@@ -15,11 +15,12 @@ from xml.parsers import expat
 from outrisk.errors import DataError, first_line
 
 _LARGEST_PART = 60_000_000  # bytes, unpacked
+_MOST_ELEMENTS = 1_000_000
 _DEEPEST = 200  # elements within each other
 _OLE = b"\xd0\xcf\x11\xe0"  # how a .doc, or a document with a password, begins
 
 
-@dataclass
+@dataclass(slots=True)
 class Element:
     """An element by its local name; its children, among them texts; its attributes by local name."""
 
@@ -92,9 +93,11 @@ def parsed(raw: bytes, place: str) -> Element:
     within each other without end.
     """
     root = Element("")
-    stack = [root]
+    stack, left = [root], iter(range(_MOST_ELEMENTS))
 
     def start(name: str, attributes: dict[str, str]) -> None:
+        if next(left, None) is None:
+            raise DataError(f"{place} has more than {_MOST_ELEMENTS:,} elements; give the table alone")
         if len(stack) > _DEEPEST:
             raise DataError(f"{place} has more than {_DEEPEST} elements within each other")
         local = {key.rpartition("|")[2]: value for key, value in attributes.items()}
