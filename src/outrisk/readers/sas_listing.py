@@ -21,6 +21,7 @@ _MARKS = (
     r"^\s*The [A-Z][A-Z\d]+ Procedure\s*$",
     r"(?i)^\s*Analysis Of (?:GEE |Maximum Likelihood )?(?:Parameter )?Estimates\s*$",
     r"\bPr > (?:\|[tZz]\||ChiSq|F\b|Chi-Square|\|r\|)",
+    r"^\s*Pearson Correlation Coefficients(?:, N = \d+)?\s*$",
     r"^\s*Frequency\s*\|\s*$",
     r"\bFrequency\s+Percent(?:\s+Frequency\s+Percent)?\s*$",
     r"^\s*Analysis Variable : ",
@@ -183,6 +184,8 @@ def _cleaned(text: str) -> list[str]:
 
 def _plain(line: str) -> str:
     line = line.expandtabs(8) if line.startswith("\t") else line
+    if re.fullmatch(r"\s*\?{5,}\s*", line):  # a rule in SAS's font, saved in another code page
+        return line.replace("?", "-").rstrip()
     if _CORNERS.search(line):
         line = _OF_CORNERS.sub("+", line)
     return line.translate(_BARS).rstrip()
