@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations, pairwise
 
 from outrisk.errors import OutputError
 from outrisk.readers.printed_number import Printed, read_printed
 from outrisk.readers.sas_parameters import Row
 
 _TITLE = re.compile(r"^\s*Class Level Information\s*$")
-_OF_RATIOS = re.compile(r"^\s*(?:Adjusted )?Odds Ratio Estimates\s*$")
-_RATIO = re.compile(r"^\s*(\S+)\s+(?:(\S.*?)\s+vs\s+(\S.*?)\s{2,}|\s*)([\d.E+-]+|>999\.999|<0\.001)\s+\S+\s+\S+\s*$")
+_OF_RATIOS = re.compile(r"^\s*(?:Adjusted )?Odds Ratio Estimates(?: and \S+ Confidence Intervals)?\s*$")
+_RATIO = re.compile(
+    r"^\s*(\S+)\s+(?:(\S.*?)\s+vs\s+(\S.*?)\s{2,}|\s*)(\d[\d.]*\s+)??([\d.E+-]+|>999\.999|<0\.001)\s+\S+\s+\S+\s*$"
+)
 _MOST = 1_000
 
 
 @dataclass(frozen=True)
 class Coding:
     """How a category is coded: 'reference', 'glm' (a level of 0 is the reference), 'effect' or 'other'; the reference
-    level, '' where its row of the coefficients tells it.
+    level, '' where its row of the coefficients tells it; its levels, where these are told.
     """
 
     coding: str
     reference: str = ""
+    levels: tuple[str, ...] = ()
 
 
 @dataclass
@@ -60,7 +64,7 @@ def classes_of(lines: Sequence[str], place: str) -> Classes:
                 "SAS prints it"
             )
         designs.setdefault(name, []).append((cells[0], cells[1:]))
-    return Classes({name: _coding(of) for name, of in designs.items()})
+    return Classes({name: replace(_coding(of), levels=tuple(each for each, _ in of)) for name, of in designs.items()})
 
 
 def _until_end(lines: Sequence[str]) -> Iterator[str]:
@@ -95,9 +99,15 @@ def _coding(design: Sequence[tuple[str, Sequence[str]]]) -> Coding:
 def with_names(rows: Sequence[Row], classes: Classes, what: str) -> list[Row]:
     """The rows under names that readers of terms know: area=north:age for the level north of area*age."""
     found = list[Row]()
+    there = {name: set(each.levels) for name, each in classes.found.items()}
+    for row in rows:
+        if row.level:
+            there.setdefault(row.effect, set()).add(row.level)
     for row in rows:
         parts, levels = row.effect.split("*"), [each for each in row.level.split("  ") if each]
         known = [part for part in parts if part in classes.found]
+        if len(known) > max(len(levels), 1) and levels:
+            levels = _apart(" ".join(levels).split(), [there[part] for part in known])
         of = known if len(known) == len(levels) else parts if len(parts) == len(levels) else []
         if len(parts) == 1 and levels:
             names = [f"{parts[0]}={' '.join(levels)}"]
@@ -111,6 +121,17 @@ def with_names(rows: Sequence[Row], classes: Classes, what: str) -> list[Row]:
             names = [f"{part}={pairs[part]}" if part in pairs else part for part in parts]
         found.append(replace(row, name=":".join(names)))
     return found
+
+
+def _apart(words: Sequence[str], known: Sequence[Collection[str]]) -> list[str]:
+    """Levels of several categories that stand a blank apart, by the levels of each; [] unless there is one way."""
+    ways = [
+        [" ".join(words[start:end]) for start, end in pairwise((0, *ends, len(words)))]
+        for ends in combinations(range(1, len(words)), len(known) - 1)
+    ]
+    some = [way for way in ways if all(level in of for level, of in zip(way, known, strict=True))]
+    found = some or (ways if len(words) == len(known) else [])
+    return found[0] if len(found) == 1 else list(words[:1])
 
 
 def hold_coding(rows: Sequence[Row], classes: Classes, text: str, what: str) -> Classes:
@@ -127,7 +148,7 @@ def hold_coding(rows: Sequence[Row], classes: Classes, text: str, what: str) -> 
                 f"level; fit it by CLASS {effect} / PARAM=REF"
             )
         if any(row.base for row in mine):
-            found[effect] = Coding("glm")
+            found[effect] = Coding("glm", levels=how.levels if how is not None else ())
         elif how is None or how.coding == "glm":
             found[effect] = _by_ratios(effect, mine, ratios, what)
     for name, level, base, ratio in ratios:
@@ -171,17 +192,18 @@ def _by_ratios(
 
 
 def _ratios(text: str) -> Iterator[tuple[str, str, str, Printed | None]]:
-    """Effects, levels, what they are compared with, and odds ratios."""
+    """Effects, levels, what they are compared with, and odds ratios of one unit."""
     lines = text.splitlines()
     at = next((at for at, line in enumerate(lines) if _OF_RATIOS.match(line)), None)
-    if at is None or any(re.search(r"\bUnit\b", line) for line in lines[at : at + 5]):
+    if at is None:
         return
     seen = False
     for line in lines[at + 1 : at + _MOST]:
         found = _RATIO.match(line)
         if found and not re.search(r"Effect|Estimate", line):
             seen = True
-            yield found[1], found[2] or "", found[3] or "", read_printed(found[4])
+            if float(found[4] or 1.0) == 1.0:
+                yield found[1], found[2] or "", found[3] or "", read_printed(found[5])
         elif seen and line.strip() and not found:
             return
 

@@ -19,6 +19,7 @@ from outrisk.readers.sas_whom import own_level, same_group, say_unseen
 from outrisk.readers.source import Source
 from outrisk.readers.term_names import levels_of, read_term
 
+_NAMELEN = 20  # letters of a name that PROC LOGISTIC and GENMOD print
 _IS = re.compile(r"""(?:I\()?\(?\s*`?(\w+)`?\s*==\s*["']?([\w.]+)["']?\s*\)?\)?""")
 
 
@@ -165,7 +166,7 @@ def _with_levels(table: Coefficients, codebook: Codebook, place: str) -> Coeffic
         parts = []
         for part in name.split(":"):
             variable, equal, level = part.partition("=")
-            known = next((each for each in codebook.names if each.casefold() == variable.casefold()), variable)
+            known = _own(variable, codebook)
             own = next((each for each in codebook.variables if each.name == known), None)
             if own is not None and equal:
                 parts.append(f"{known}={own_level(own, level, place)}")
@@ -175,10 +176,17 @@ def _with_levels(table: Coefficients, codebook: Codebook, place: str) -> Coeffic
                 parts.append(f"{known}{equal}{level}")
         return ":".join(parts)
 
-    response = next((each for each in codebook.names if each.casefold() == table.response.casefold()), table.response)
+    response = _own(table.response, codebook)
     return replace(
         table,
         rows=tuple((whole(name), texts) for name, texts in table.rows),
         bases=tuple(whole(name) for name in table.bases),
         response=response,
     )
+
+
+def _own(name: str, codebook: Codebook) -> str:
+    """The variable that is called so, in small letters or capitals, or cut off at the 20 letters of NAMELEN=."""
+    found = [each for each in codebook.names if each.casefold() == name.casefold()]
+    found = found or [each for each in codebook.names if each.casefold().startswith(name.casefold())]
+    return found[0] if len(found) == 1 and len(name) in (len(found[0]), _NAMELEN) else name
