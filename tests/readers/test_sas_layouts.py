@@ -122,7 +122,8 @@ def test_names_over_columns_of_correlations_may_be_broken(tmp_path):
     broken = text.replace(head, f"{'':<20}{'wa':>14}{'a':>14}\n{'':<20}{'ge':>14}{'ge':>14}")
     assert broken != text
     for some in (text, broken, broken[broken.index("Pearson") - 20 :]):
-        matched(some, {"kind": "correlations", "variables": ["wage", "age"]}, tmp_path)
+        released = matched(some, {"kind": "correlations", "variables": ["wage", "age"]}, tmp_path)
+        assert list(released.labels) == ["correlation(wage, age)", "p(wage, age)", "n"]
 
 
 def test_a_panel_of_one_column_with_a_label_that_ends_in_a_number(tmp_path):
@@ -130,7 +131,8 @@ def test_a_panel_of_one_column_with_a_label_that_ends_in_a_number(tmp_path):
     rows = text[text.index("Pearson") :].splitlines()
     panels = [[line[: 20 + 14 * at] if at == 1 else line[:20] + line[34:] for line in rows[3:]] for at in (1, 2)]
     some = "\n".join(["", *rows[:3], *panels[0], *panels[1]]) + "\n"
-    matched(procedure("CORR") + some, {"kind": "correlations", "variables": ["wage", "age"]}, tmp_path)
+    released = matched(procedure("CORR") + some, {"kind": "correlations", "variables": ["wage", "age"]}, tmp_path)
+    assert list(released.labels) == ["correlation(wage, age)", "p(wage, age)", "n"]
 
 
 def test_a_name_that_is_broken_over_lines_is_no_other_variable(tmp_path):

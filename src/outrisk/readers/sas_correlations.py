@@ -112,7 +112,9 @@ def _read(matrix: _Matrix, lines: Sequence[str]) -> None:
             is_head = len(later) == len(cells) + 1 and all(map(is_number, later[1:]))
             columns, row = (_heads(lines[: at + 1], cells), "") if is_head else (columns, row)
             continue
-        if columns and len(cells) == len(columns) + 1 and not is_number(cells[0]):
+        is_row = len(cells) == len(columns) + 1 and all(is_number(each) and "." in each for each in cells[1:])
+        is_below = tested and row and below == 0 and lines[at - 1].strip()  # p-values, maybe behind a label
+        if columns and is_row and not is_below and not is_number(cells[0]):
             row, below = cells[0], 0
             matrix.names += [each for each in (row, *columns) if each not in matrix.names]
             matrix.r |= {(row, name): text for name, text in zip(columns, cells[1:], strict=True)}
