@@ -12,15 +12,18 @@ from outrisk.readers.sas_listing import Step
 from outrisk.readers.term_names import levels_of
 
 _IS = re.compile(r"(?<!\w)(\w+)\s*==\s*(?:'([^']*)'|\"([^\"]*)\"|([\w.+-]+))")
+_AND = re.compile(r"\band\b|[&()\s]")
 _EITHER = re.compile(r"\bor\b|\||\bnot\b|~")
 _CUT = 8  # letters from which a level may be one that is cut off
 
 
 def same_group(groups: Sequence[tuple[str, str]], where: str, codebook: Codebook) -> bool | None:
-    """Whether a `where` has the levels of a group; False where it has others, None where it does not say."""
+    """Whether a `where` has the levels of a group and no more; False where it has others, None where it does not say,
+    or says something else too.
+    """
     said = {} if _EITHER.search(where) else {found[1]: next(each for each in found.groups()[1:] if each is not None)
                                              for found in _IS.finditer(where)}  # fmt: skip
-    known = True
+    known = not _AND.sub("", _IS.sub("", where)) and set(said) <= {named(name, codebook) for name, _ in groups}
     for name, level in groups:
         own = named(name, codebook)
         if not own or own not in said:
