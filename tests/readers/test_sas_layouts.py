@@ -4,7 +4,7 @@ import re
 
 import pytest
 import statsmodels.formula.api as smf
-from as_sas import corr, crossed, genmod, glm, logistic, one_way, p_value, procedure, reg
+from as_sas import corr, crossed, genmod, glm, logistic, one_way, p_value, page, phreg, procedure, reg
 from as_stata import given, people
 from test_sas_listings import matched
 
@@ -182,3 +182,34 @@ def test_a_name_cut_off_at_20_letters_is_the_one_variable_that_begins_so(tmp_pat
 def test_percentages_of_a_table_that_is_turned(shown, tmp_path):
     text = procedure("FREQ") + crossed(PEOPLE, "area", "wave")
     matched(text, {"kind": "frequencies", "by": ["wave", "area"], "show": shown}, tmp_path)
+
+
+def test_class_levels_go_on_over_pages(tmp_path):
+    text, _ = logistic(PEOPLE, "ill", ["age"], {"area": "north"}, 1, ratios=False)
+    head = text[text.index("Class Level Information") : re.search(r"(?m)^ +area +north", text).start()]
+    at = re.search(r"(?m)^ +south ", text).start()
+    rest = text[at:].replace(" " * 4 + "  ", "area  ", 1)
+    text = text[:at] + page(2) + procedure("LOGISTIC") + head.rjust(len(head) + 30) + rest
+    matched(procedure("LOGISTIC") + text, {"kind": "logit", "formula": "ill ~ age + C(area)"}, tmp_path)
+
+
+def test_hazards_without_their_status_or_their_strata(tmp_path):
+    text = procedure("PHREG") + phreg(PEOPLE, "age", "ill", ["wave"], {})
+    entry = {"kind": "cox", "formula": "age ~ wave", "status": "ill"}
+    matched(text, entry, tmp_path)
+    with pytest.raises(OutputError, match="no 'Censoring Variable'"):
+        given(re.sub(r"(?m)^.*Censoring .*\n", "", text), entry, tmp_path, PEOPLE, "out.lst")
+    cut = text[: text.index("Summary of the Number")] + text[text.index("Model Fit Statistics") :]
+    with kept() as notes:
+        matched(cut, entry, tmp_path)
+    assert any("whether it is by STRATA" in str(note) for note in notes)
+
+
+@pytest.mark.parametrize("condition", ["ill=0", "ill = '0'", "ill eq 0"])
+def test_a_condition_of_pasted_statements_that_is_another_than_the_outputs(condition, tmp_path):
+    text = f"proc freq data=x; where {condition}; tables area; run;\n" + procedure("FREQ")
+    text += one_way(PEOPLE[PEOPLE["ill"] == 0], "area")
+    entry = {"kind": "frequencies", "by": ["area"]}
+    matched(text, entry | {"where": "ill == '0'"}, tmp_path)
+    with pytest.raises(OutputError, match=r"the output's where is ill == '1'; correct one"):
+        given(text, entry | {"where": "ill == '1'"}, tmp_path, PEOPLE, "out.lst")

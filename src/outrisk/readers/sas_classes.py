@@ -13,6 +13,7 @@ from outrisk.readers.printed_number import Printed, read_printed
 from outrisk.readers.sas_parameters import Row
 
 _TITLE = re.compile(r"^\s*Class Level Information\s*$")
+_HEAD = re.compile(r"^\s*Class\s+(?:Value|Levels)")
 _OF_RATIOS = re.compile(r"^\s*(?:Adjusted )?Odds Ratio Estimates(?: and \S+ Confidence Intervals)?\s*$")
 _RATIO = re.compile(
     r"^\s*(\S+)\s+(?:(\S.*?)\s+vs\s+(\S.*?)\s{2,}|\s*)(\d[\d.]*\s+)??([\d.E+-]+|>999\.999|<0\.001)\s+\S+\s+\S+\s*$"
@@ -39,32 +40,35 @@ class Classes:
 
 
 def classes_of(lines: Sequence[str], place: str) -> Classes:
-    """Those that a table of class levels has; OutputError where this is not laid out as SAS prints it."""
-    at = next((at for at, line in enumerate(lines) if _TITLE.match(line)), None)
-    if at is None:
-        return Classes()
-    head = next(
-        (k for k in range(at + 1, min(at + 6, len(lines))) if re.match(r"^\s*Class\s+(?:Value|Levels)", lines[k])), None
-    )
-    if head is None:
-        raise OutputError(f"{place}: its 'Class Level Information' is not laid out as SAS prints it")
-    rows = list(_until_end(lines[head + 1 : head + _MOST]))
-    if re.match(r"^\s*Class\s+Levels", lines[head]):
-        names = [found[1] for row in rows if (found := re.match(r"^\s*(\S+)\s{2,}\d+\s", row))]
-        return Classes({name: Coding("glm") for name in names})
-    value = lines[head].index("Value")
+    """Those that a table of class levels has, over all its pages; OutputError where this is not laid out as SAS prints
+    it.
+    """
     designs: dict[str, list[tuple[str, list[str]]]] = {}
-    name = ""
-    for row in rows:
-        name = row[:value].strip() or name
-        cells = re.split(r"\s{2,}", row[value:].strip())
-        if not name or len(cells) < 2 or not all(re.fullmatch(r"-?\d*\.?\d+", cell) for cell in cells[1:]):
-            raise OutputError(
-                f"{place}: its 'Class Level Information' has the row {row.strip()[:60]!r}, which is not laid out as "
-                "SAS prints it"
-            )
-        designs.setdefault(name, []).append((cells[0], cells[1:]))
-    return Classes({name: replace(_coding(of), levels=tuple(each for each, _ in of)) for name, of in designs.items()})
+    found, name = Classes(), ""
+    for at in (at for at, line in enumerate(lines) if _TITLE.match(line)):
+        heads = (k for k in range(at + 1, min(at + 6, len(lines))) if _HEAD.match(lines[k]))
+        head = next(heads, None)
+        if head is None:
+            raise OutputError(f"{place}: its 'Class Level Information' is not laid out as SAS prints it")
+        rows = list(_until_end(lines[head + 1 : head + _MOST]))
+        if "Levels" in lines[head]:
+            names = (row[1] for each in rows if (row := re.match(r"^\s*(\S+)\s{2,}\d+\s", each)))
+            found.found |= {each: Coding("glm") for each in names}
+            continue
+        value = lines[head].index("Value")
+        for row in rows:
+            name = row[:value].strip() or name
+            cells = re.split(r"\s{2,}", row[value:].strip())
+            if not name or len(cells) < 2 or not all(re.fullmatch(r"-?\d*\.?\d+", cell) for cell in cells[1:]):
+                raise OutputError(
+                    f"{place}: its 'Class Level Information' has the row {row.strip()[:60]!r}, which is not laid out "
+                    "as SAS prints it"
+                )
+            of = designs.setdefault(name, [])
+            of += [(cells[0], cells[1:])] if (cells[0], cells[1:]) not in of else []
+    for each, of in designs.items():
+        found.found[each] = replace(_coding(of), levels=tuple(level for level, _ in of))
+    return found
 
 
 def _until_end(lines: Sequence[str]) -> Iterator[str]:

@@ -64,7 +64,7 @@ def correlations_of_listing(
         raise OutputError(f"{place}: its correlations are weighted by {weight}, which no output has")
     if matrix.step.whom and not (not matrix.step.subset and same_group(matrix.step.groups, entry.where, codebook)):
         hold_whom(matrix.step.whom, entry.where, place)
-    say_unseen(matrix.step, said_elsewhere(source.text, steps), entry.where, place)
+    say_unseen(matrix.step, said_elsewhere(source.text, steps), entry.where, codebook, place)
     return _filled(matrix, _called(matrix, entry, codebook), entry, codebook, place)
 
 

@@ -238,7 +238,7 @@ def _of_whom(found: SasTable, entry: DescribedEntry, codebook: Codebook, elsewhe
     )
     if whom and not (found.groups and not step.subset and same_group(found.groups, where, codebook)):
         hold_whom(whom, where, place)
-    say_unseen(replace(step, groups=found.groups), elsewhere, where, place)
+    say_unseen(replace(step, groups=found.groups), elsewhere, where, codebook, place)
     gone = [
         name
         for at, name in enumerate(found.by)

@@ -40,7 +40,7 @@ def regression_in_listing(
     found = regression_of(fit, place)
     for note in found.notes:
         remark(place, f"{note} are left out")
-    say_unseen(fit.step, said_elsewhere(source.text, steps), entry.where, place)
+    say_unseen(fit.step, said_elsewhere(source.text, steps), entry.where, codebook, place)
     if found.table.subset and fit.step.groups and same_group(fit.step.groups, entry.where, codebook) is False:
         raise OutputError(f"{place}: the table is of {fit.step.whom}, the output's where is {entry.where}; correct one")
     constant = any(name.casefold() == "intercept" for name, _ in found.table.rows) or found.table.kind == "cox"
@@ -139,7 +139,15 @@ def _with_event(found: SasRegression, entry: FormulaEntry, codebook: Codebook, p
 
 def _with_status(found: SasRegression, entry: FormulaEntry, codebook: Codebook, place: str) -> Coefficients:
     """The table of hazards with its status and the value of it that is the event."""
-    if entry.kind != "cox" or not found.status:
+    if entry.kind != "cox":
+        return found.table
+    if not found.status:
+        status = str(getattr(entry, "status", ""))
+        if status:
+            raise OutputError(
+                f"{place}: the table has no 'Censoring Variable' in its 'Model Information': all have the event, and the "
+                f"output has the status '{status}'; fit it by MODEL time*{status}(0)"
+            )
         return found.table
     name = found.status
     if name not in codebook:
