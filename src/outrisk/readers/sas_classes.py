@@ -52,7 +52,7 @@ def classes_of(lines: Sequence[str], place: str) -> Classes:
             raise OutputError(f"{place}: its 'Class Level Information' is not laid out as SAS prints it")
         rows = list(_until_end(lines[head + 1 : head + _MOST]))
         if "Levels" in lines[head]:
-            names = (row[1] for each in rows if (row := re.match(r"^\s*(\S+)\s{2,}\d+\s", each)))
+            names = (named[1] for each in rows if (named := re.match(r"^\s*(\S+)\s{2,}\d+\s", each)))
             found.found |= {each: Coding("glm") for each in names}
             continue
         value = lines[head].index("Value")

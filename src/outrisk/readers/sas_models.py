@@ -145,8 +145,8 @@ def _with_status(found: SasRegression, entry: FormulaEntry, codebook: Codebook, 
         status = str(getattr(entry, "status", ""))
         if status:
             raise OutputError(
-                f"{place}: the table has no 'Censoring Variable' in its 'Model Information': all have the event, and the "
-                f"output has the status '{status}'; fit it by MODEL time*{status}(0)"
+                f"{place}: the table has no 'Censoring Variable' in its 'Model Information': all have the event, and "
+                f"the output has the status '{status}'; fit it by MODEL time*{status}(0)"
             )
         return found.table
     name = found.status
