@@ -1,11 +1,12 @@
 """Regressions of REG, GLM, GENMOD and PHREG in listings of SAS, laid out from refits of our own records."""
 
 import pytest
-from as_sas import genmod, glm, page, phreg, procedure, reg
+from as_sas import genmod, glm, one_way, page, phreg, procedure, reg
 from as_stata import given, people
 from test_sas_listings import LOGIT, matched
 
 from outrisk.errors import OutputError
+from outrisk.readers.remarks import kept
 
 PEOPLE = people(400)
 PEOPLE["age"] = PEOPLE["age"].clip(18, 65)
@@ -136,3 +137,22 @@ def test_two_regressions_of_one_formula_are_told_apart_by_number(tmp_path):
     matched(text, {"kind": "logit", "formula": "ill ~ age + C(area)"}, tmp_path)
     with pytest.raises(OutputError, match="no regression 3"):
         given(text, {"kind": "logit", "formula": "ill ~ age + C(area)"}, tmp_path, PEOPLE, "out.lst", "#3")
+
+
+@pytest.mark.parametrize("dashes", ["-" * 28, ""])
+def test_groups_of_by_go_with_where_and_with_no_more(dashes, tmp_path):
+    some = [(k, reg(PEOPLE[PEOPLE["ill"] == k], "wage", ["age"])) for k in (0, 1)]
+    text = procedure("REG").join(f"{dashes} ill={k} {dashes}\n\n{each}" for k, each in some)
+    entry = {"kind": "ols", "formula": "wage ~ age"}
+    matched(procedure("REG") + text, entry | {"where": "ill == '1'"}, tmp_path)
+    for many in (text, text[: text.index("ill=1")]):
+        with pytest.raises(OutputError, match=r"it has 2 regressions, none that is|the table is of a subset"):
+            given(procedure("REG") + many, entry, tmp_path, PEOPLE, "out.lst")
+    counts = procedure("FREQ") + f"{dashes} ill=0 {dashes}\n\n" + one_way(PEOPLE[PEOPLE["ill"] == 0], "area")
+    entry = {"kind": "frequencies", "by": ["area"]}
+    with kept() as notes:
+        matched(counts, entry | {"where": "ill == '0'"}, tmp_path)
+    assert not any("is taken for the output's where" in str(note) for note in notes)
+    with kept() as notes:
+        given(counts, entry | {"where": "ill == '0' and age > 20"}, tmp_path, PEOPLE, "out.lst")
+    assert any("is taken for the output's where" in str(note) for note in notes)

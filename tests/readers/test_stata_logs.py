@@ -59,6 +59,16 @@ PRINTS = {  # a print, and what is read of it: an entry, and how many numbers of
         CROSSED | {"show": "row_percentages"},
         6,
     ),
+    "tabulate two, turned": (
+        stata.tabulate(PEOPLE, "area", "wave", SHARES),
+        {"kind": "frequencies", "by": ["wave", "area"], "show": "row_percentages"},
+        6,
+    ),
+    "tabulate two, turned columns": (
+        stata.tabulate(PEOPLE, "area", "wave", SHARES),
+        {"kind": "frequencies", "by": ["wave", "area"], "show": "column_percentages"},
+        6,
+    ),
     "tabulate two, cells": (stata.tabulate(PEOPLE, "area", "wave", SHARES), CROSSED | {"show": "proportions"}, 6),
     "tabulate, summarize": (stata.tabulate_summarize(PEOPLE, "area", "wage"), BY_AREA, 12),
     "tabulate two, summarize": (stata.tabulate_summarize(PEOPLE, "area", "wage", "wave"), BY_BOTH, 36),

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations, pairwise
 
 from outrisk.errors import OutputError
 from outrisk.readers.printed_number import Printed, read_printed
 from outrisk.readers.sas_parameters import Row
 
 _TITLE = re.compile(r"^\s*Class Level Information\s*$")
-_OF_RATIOS = re.compile(r"^\s*(?:Adjusted )?Odds Ratio Estimates\s*$")
-_RATIO = re.compile(r"^\s*(\S+)\s+(?:(\S.*?)\s+vs\s+(\S.*?)\s{2,}|\s*)([\d.E+-]+|>999\.999|<0\.001)\s+\S+\s+\S+\s*$")
+_HEAD = re.compile(r"^\s*Class\s+(?:Value|Levels)")
+_OF_RATIOS = re.compile(r"^\s*(?:Adjusted )?Odds Ratio Estimates(?: and \S+ Confidence Intervals)?\s*$")
+_RATIO = re.compile(
+    r"^\s*(\S+)\s+(?:(\S.*?)\s+vs\s+(\S.*?)\s{2,}|\s*)(\d[\d.]*\s+)??([\d.E+-]+|>999\.999|<0\.001)\s+\S+\s+\S+\s*$"
+)
 _MOST = 1_000
 
 
 @dataclass(frozen=True)
 class Coding:
     """How a category is coded: 'reference', 'glm' (a level of 0 is the reference), 'effect' or 'other'; the reference
-    level, '' where its row of the coefficients tells it.
+    level, '' where its row of the coefficients tells it; its levels, where these are told.
     """
 
     coding: str
     reference: str = ""
+    levels: tuple[str, ...] = ()
 
 
 @dataclass
@@ -35,32 +40,35 @@ class Classes:
 
 
 def classes_of(lines: Sequence[str], place: str) -> Classes:
-    """Those that a table of class levels has; OutputError where this is not laid out as SAS prints it."""
-    at = next((at for at, line in enumerate(lines) if _TITLE.match(line)), None)
-    if at is None:
-        return Classes()
-    head = next(
-        (k for k in range(at + 1, min(at + 6, len(lines))) if re.match(r"^\s*Class\s+(?:Value|Levels)", lines[k])), None
-    )
-    if head is None:
-        raise OutputError(f"{place}: its 'Class Level Information' is not laid out as SAS prints it")
-    rows = list(_until_end(lines[head + 1 : head + _MOST]))
-    if re.match(r"^\s*Class\s+Levels", lines[head]):
-        names = [found[1] for row in rows if (found := re.match(r"^\s*(\S+)\s{2,}\d+\s", row))]
-        return Classes({name: Coding("glm") for name in names})
-    value = lines[head].index("Value")
+    """Those that a table of class levels has, over all its pages; OutputError where this is not laid out as SAS prints
+    it.
+    """
     designs: dict[str, list[tuple[str, list[str]]]] = {}
-    name = ""
-    for row in rows:
-        name = row[:value].strip() or name
-        cells = re.split(r"\s{2,}", row[value:].strip())
-        if not name or len(cells) < 2 or not all(re.fullmatch(r"-?\d*\.?\d+", cell) for cell in cells[1:]):
-            raise OutputError(
-                f"{place}: its 'Class Level Information' has the row {row.strip()[:60]!r}, which is not laid out as "
-                "SAS prints it"
-            )
-        designs.setdefault(name, []).append((cells[0], cells[1:]))
-    return Classes({name: _coding(of) for name, of in designs.items()})
+    found, name = Classes(), ""
+    for at in (at for at, line in enumerate(lines) if _TITLE.match(line)):
+        heads = (k for k in range(at + 1, min(at + 6, len(lines))) if _HEAD.match(lines[k]))
+        head = next(heads, None)
+        if head is None:
+            raise OutputError(f"{place}: its 'Class Level Information' is not laid out as SAS prints it")
+        rows = list(_until_end(lines[head + 1 : head + _MOST]))
+        if "Levels" in lines[head]:
+            names = (named[1] for each in rows if (named := re.match(r"^\s*(\S+)\s{2,}\d+\s", each)))
+            found.found |= {each: Coding("glm") for each in names}
+            continue
+        value = lines[head].index("Value")
+        for row in rows:
+            name = row[:value].strip() or name
+            cells = re.split(r"\s{2,}", row[value:].strip())
+            if not name or len(cells) < 2 or not all(re.fullmatch(r"-?\d*\.?\d+", cell) for cell in cells[1:]):
+                raise OutputError(
+                    f"{place}: its 'Class Level Information' has the row {row.strip()[:60]!r}, which is not laid out "
+                    "as SAS prints it"
+                )
+            of = designs.setdefault(name, [])
+            of += [(cells[0], cells[1:])] if (cells[0], cells[1:]) not in of else []
+    for each, of in designs.items():
+        found.found[each] = replace(_coding(of), levels=tuple(level for level, _ in of))
+    return found
 
 
 def _until_end(lines: Sequence[str]) -> Iterator[str]:
@@ -95,9 +103,15 @@ def _coding(design: Sequence[tuple[str, Sequence[str]]]) -> Coding:
 def with_names(rows: Sequence[Row], classes: Classes, what: str) -> list[Row]:
     """The rows under names that readers of terms know: area=north:age for the level north of area*age."""
     found = list[Row]()
+    there = {name: set(each.levels) for name, each in classes.found.items()}
+    for row in rows:
+        if row.level:
+            there.setdefault(row.effect, set()).add(row.level)
     for row in rows:
         parts, levels = row.effect.split("*"), [each for each in row.level.split("  ") if each]
         known = [part for part in parts if part in classes.found]
+        if len(known) > max(len(levels), 1) and levels:
+            levels = _apart(" ".join(levels).split(), [there[part] for part in known])
         of = known if len(known) == len(levels) else parts if len(parts) == len(levels) else []
         if len(parts) == 1 and levels:
             names = [f"{parts[0]}={' '.join(levels)}"]
@@ -111,6 +125,17 @@ def with_names(rows: Sequence[Row], classes: Classes, what: str) -> list[Row]:
             names = [f"{part}={pairs[part]}" if part in pairs else part for part in parts]
         found.append(replace(row, name=":".join(names)))
     return found
+
+
+def _apart(words: Sequence[str], known: Sequence[Collection[str]]) -> list[str]:
+    """Levels of several categories that stand a blank apart, by the levels of each; [] unless there is one way."""
+    ways = [
+        [" ".join(words[start:end]) for start, end in pairwise((0, *ends, len(words)))]
+        for ends in combinations(range(1, len(words)), len(known) - 1)
+    ]
+    some = [way for way in ways if all(level in of for level, of in zip(way, known, strict=True))]
+    found = some or (ways if len(words) == len(known) else [])
+    return found[0] if len(found) == 1 else list(words[:1])
 
 
 def hold_coding(rows: Sequence[Row], classes: Classes, text: str, what: str) -> Classes:
@@ -127,7 +152,7 @@ def hold_coding(rows: Sequence[Row], classes: Classes, text: str, what: str) -> 
                 f"level; fit it by CLASS {effect} / PARAM=REF"
             )
         if any(row.base for row in mine):
-            found[effect] = Coding("glm")
+            found[effect] = Coding("glm", levels=how.levels if how is not None else ())
         elif how is None or how.coding == "glm":
             found[effect] = _by_ratios(effect, mine, ratios, what)
     for name, level, base, ratio in ratios:
@@ -171,17 +196,18 @@ def _by_ratios(
 
 
 def _ratios(text: str) -> Iterator[tuple[str, str, str, Printed | None]]:
-    """Effects, levels, what they are compared with, and odds ratios."""
+    """Effects, levels, what they are compared with, and odds ratios of one unit."""
     lines = text.splitlines()
     at = next((at for at, line in enumerate(lines) if _OF_RATIOS.match(line)), None)
-    if at is None or any(re.search(r"\bUnit\b", line) for line in lines[at : at + 5]):
+    if at is None:
         return
     seen = False
     for line in lines[at + 1 : at + _MOST]:
         found = _RATIO.match(line)
         if found and not re.search(r"Effect|Estimate", line):
             seen = True
-            yield found[1], found[2] or "", found[3] or "", read_printed(found[4])
+            if float(found[4] or 1.0) == 1.0:
+                yield found[1], found[2] or "", found[3] or "", read_printed(found[5])
         elif seen and line.strip() and not found:
             return
 

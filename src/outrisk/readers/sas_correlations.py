@@ -13,13 +13,14 @@ from outrisk.errors import OutputError
 from outrisk.outputs.smooth.correlations import CorrelationsEntry
 from outrisk.readers.printed_number import as_given, decimals_of, read_printed
 from outrisk.readers.remarks import remark
-from outrisk.readers.sas_columns import is_number
+from outrisk.readers.sas_columns import columns_of, is_number
 from outrisk.readers.sas_listing import Step, is_listing, said_elsewhere, steps_of
 from outrisk.readers.sas_whom import hold_whom, named, same_group, say_unseen
 from outrisk.readers.source import Source
 
 _TITLE = re.compile(r"^\s*Pearson Correlation Coefficients(?:, N = (\d+))?\s*$")
 _OTHER = re.compile(r"^\s*(?:Spearman|Kendall|Hoeffding|Pearson Partial|Partial|The \w+ Procedure|Cronbach)\b")
+_OF_HEAD = re.compile(r"Prob > \|r\||Number of Observations\s*$")
 _MOST = 5_000
 
 
@@ -58,12 +59,12 @@ def correlations_of_listing(
             "behind the file's name, as in '...#2'"
         )
     matrix = some[0]
-    weight = matrix.step.weight or ("a variable" if re.search(r"Weight Variable:", matrix.step.text) else "")
+    weight = matrix.step.weight or ("a variable" if re.search(r"(?:Weight|Freq) Variable:", matrix.step.text) else "")
     if weight:
         raise OutputError(f"{place}: its correlations are weighted by {weight}, which no output has")
     if matrix.step.whom and not (not matrix.step.subset and same_group(matrix.step.groups, entry.where, codebook)):
         hold_whom(matrix.step.whom, entry.where, place)
-    say_unseen(matrix.step, said_elsewhere(source.text, steps), entry.where, place)
+    say_unseen(matrix.step, said_elsewhere(source.text, steps), entry.where, codebook, place)
     return _filled(matrix, _called(matrix, entry, codebook), entry, codebook, place)
 
 
@@ -97,20 +98,23 @@ def _matrices(steps: Sequence[Step]) -> Iterator[_Matrix]:
 
 def _read(matrix: _Matrix, lines: Sequence[str]) -> None:
     """Read panels of columns and their rows, up to another table."""
-    columns, row, below = list[str](), "", 0
+    columns, row, below, tested = list[str](), "", 0, False
     for at, line in enumerate(lines):
         cells = line.split()
         if _TITLE.match(line) or _OTHER.match(line):
             return
-        if not cells or re.search(r"Prob > \|r\||Number of Observations\s*$", line):
+        tested = tested or "Prob > |r|" in line
+        if not cells or _OF_HEAD.search(line):
             continue
         numbers = [cell for cell in cells if is_number(cell)]
         if not numbers:
             later = next((each.split() for each in lines[at + 1 : at + 4] if each.strip()), [])
             is_head = len(later) == len(cells) + 1 and all(map(is_number, later[1:]))
-            columns, row = (cells, "") if is_head else (columns, row)
+            columns, row = (_heads(lines[: at + 1], cells), "") if is_head else (columns, row)
             continue
-        if columns and len(cells) == len(columns) + 1 and not is_number(cells[0]):
+        is_row = len(cells) == len(columns) + 1 and all(is_number(each) and "." in each for each in cells[1:])
+        is_below = tested and row and below == 0 and lines[at - 1].strip()  # p-values, maybe behind a label
+        if columns and is_row and not is_below and not is_number(cells[0]):
             row, below = cells[0], 0
             matrix.names += [each for each in (row, *columns) if each not in matrix.names]
             matrix.r |= {(row, name): text for name, text in zip(columns, cells[1:], strict=True)}
@@ -120,10 +124,20 @@ def _read(matrix: _Matrix, lines: Sequence[str]) -> None:
         others = [name for name in columns if name != row]
         tail = _tail(cells)
         below += 1
-        if below == 1 and len(tail) >= len(others) and not _are_sizes(tail[-len(columns) :], columns):
-            matrix.p |= {(row, name): text for name, text in zip(others, tail[-len(others) :], strict=True) if others}
-        elif len(tail) >= len(columns):
+        if tested and below == 1 and len(tail) >= len(others) and not _are_sizes(tail[-len(columns) :], columns):
+            some = tail[len(tail) - len(others) :]
+            matrix.p |= {(row, name): text for name, text in zip(others, some, strict=True)}
+        elif not matrix.n and len(tail) >= len(columns):
             matrix.sizes |= {(row, name): text for name, text in zip(columns, tail[-len(columns) :], strict=True)}
+
+
+def _heads(lines: Sequence[str], cells: list[str]) -> list[str]:
+    """The names over columns by the last line of their head, with what long names have in the lines above it."""
+    start = len(lines) - 1
+    while start and lines[start - 1].strip() and not _OF_HEAD.search(lines[start - 1]):
+        start -= 1
+    whole = [each.words.replace(" ", "") for each in columns_of(lines[start:])]
+    return whole if len(whole) == len(cells) else cells
 
 
 def _tail(cells: Sequence[str]) -> list[str]:

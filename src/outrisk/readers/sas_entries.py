@@ -28,12 +28,11 @@ from outrisk.readers.sas_means import tables_of_means
 from outrisk.readers.sas_whom import hold_whom, named, own_level, same_group, say_unseen
 from outrisk.readers.shape_table import entries_of_numbers
 from outrisk.readers.source import Source
-from outrisk.readers.stata_choice import OF_RANKS, OF_SHAPE, DescribedEntry, asked_of, percent_of
+from outrisk.readers.stata_choice import OF_RANKS, OF_SHAPE, TURNED, DescribedEntry, asked_of, percent_of
 from outrisk.readers.table_layout import Cell, CellTable
 
 Levels = tuple[str, ...]
 _OTHERWISE = re.compile(r"(?i)\b(?:vardef\s*=\s*(?!df\b)\w+|(?:qntl|pctl)def\s*=\s*(?!5\b)\d|qmethod\s*=\s*p2)")
-_TURNED = {"row_percentages": "column_percentages", "column_percentages": "row_percentages"}
 
 
 @dataclass(frozen=True)
@@ -147,9 +146,9 @@ def _counted(tables: Sequence[FreqTable], codebook: Codebook, entry: Frequencies
 def _of_counts(table: FreqTable, codebook: Codebook, entry: FrequenciesEntry, refused: str) -> SasTable:
     by = tuple(named(each, codebook) for each in table.by)
     show: str = entry.show
-    if len(by) > 1 and by[-1:] != tuple(entry.by[-1:]) and show in _TURNED:
+    if len(by) > 1 and by[-1:] != tuple(entry.by[-1:]) and show in TURNED:
         turned = by[-2:-1] == tuple(entry.by[-1:])  # rows of the table are columns of the output
-        show = _TURNED[show] if turned else show
+        show = TURNED[show] if turned else show
         if not turned:
             refused = refused or f"its percentages are not those by {', '.join(entry.by)} in this order"
     if not refused and show not in table.cells:
@@ -239,7 +238,7 @@ def _of_whom(found: SasTable, entry: DescribedEntry, codebook: Codebook, elsewhe
     )
     if whom and not (found.groups and not step.subset and same_group(found.groups, where, codebook)):
         hold_whom(whom, where, place)
-    say_unseen(replace(step, groups=found.groups), elsewhere, where, place)
+    say_unseen(replace(step, groups=found.groups), elsewhere, where, codebook, place)
     gone = [
         name
         for at, name in enumerate(found.by)

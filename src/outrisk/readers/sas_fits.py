@@ -13,6 +13,7 @@ _TITLES = re.compile(
 )
 _BARE = re.compile(r"^\s*Parameter\s+(?:Estimate\s+Error\s+t Value\s+Pr > \|t\|)")
 _START = re.compile(r"^\s*(?:Model Information|Number of Observations Read\s+\d.*|Class Level Information)\s*$")
+_MODEL = re.compile(r"^\s*Model: (\S+)\s*$")
 _DEPENDENT = re.compile(r"^\s*Dependent Variable:\s*(\S+)(?:\s+(.*\S))?\s*$")
 _CONTENT = re.compile(
     r"^\s*(?:Analysis of Variance|Response Profile|Criteria For Assessing.*|Model Fit Statistics|R-Square\s+Coeff.*)$"
@@ -54,9 +55,16 @@ def titles_in(lines: Sequence[str]) -> list[int]:
 def _of_step(step: Step) -> Iterator[SasFit]:
     parts: list[tuple[str, list[str]]] = [("", [])]
     common: list[str] = []  # above the first response of PROC GLM, of all its fits
-    content = False
+    content, model, above = False, "", ""  # above: the response that a line says since the last table
     for line in step.lines:
+        label = _MODEL.match(line)
+        if label and model not in ("", label[1]) and content:
+            common, content, model = [], False, label[1]
+            parts.append(("", [line]))
+            continue
+        model = label[1] if label else model
         dependent = _DEPENDENT.match(line)
+        above = dependent[1] if dependent else above
         name, lines = parts[-1]
         if dependent and dependent[1] != name:
             if not name and not content:
@@ -68,11 +76,11 @@ def _of_step(step: Step) -> Iterator[SasFit]:
             continue
         if content and _START.match(line) and _begins(step, line):
             common, content = [], False
-            parts.append(("", [line]))
+            parts.append((above, [line]))
             continue
         lines.append(line)
-        table = _TITLES.match(line) or _BARE.match(line)
-        content = content or bool(table or (step.procedure and _CONTENT.match(line)))
+        table = _TITLES.match(line) or _BARE.match(line) or (step.procedure and _CONTENT.match(line))
+        content, above = content or bool(table), "" if table else above
     for name, lines in parts:
         if titles_in(lines):
             yield SasFit(step, tuple(lines), name)

@@ -15,6 +15,8 @@ TOTAL = "Total"
 _LEGEND = re.compile(r"^(\s*)([A-Z][\w .%'-]*?)\s*\|(.*)$")
 _RULE = re.compile(r"^\s*-{3,}(?:\+-{3,})+\+?\s*$")
 _LINE = re.compile(r"^\s*-{5,}\s*$")
+_WITH_LABEL = r"[A-Za-z_]\w*(?:\([^)]*\))?"
+_OF_TWO = re.compile(rf"^\s*{_WITH_LABEL}(?:\s{{2,}}{_WITH_LABEL})?\s*$")  # a name, or both
 _TITLE = re.compile(r"^\s*Table (?:(\d+) )?of (\S+) by (\S+)\s*$", re.I)
 _CONTROL = re.compile(r"^\s*Controlling for (.+?)\s*$", re.I)
 _HEAD = re.compile(r"^(\s*)(\S.*?)\s+Frequency(?:\s+(Percent))?(?:\s+Frequency)?(?:\s+Percent)?\s*$")
@@ -37,6 +39,7 @@ _ONE_WAY = {  # what the columns of a table of one variable are, by their heads
 }
 _WEIGHTED = "its counts are not whole numbers, as of weights; give such a table by label and value, with 'weight'"
 _MOST = 10_000
+_NAME = 4  # lines that a name is broken over
 
 
 @dataclass
@@ -126,8 +129,11 @@ def _crossed(
     """The table that a panel is of: the last one, where that is not at its end, or a new one."""
     above = [line for line in step.lines[max(0, at - 8) : at] if line.strip()]
     by: tuple[str, ...] = (title[1], title[2]) if title else ()
-    said = " ".join(each.strip() for each in above[-2:] if not _TITLE.match(each) and not _CONTROL.match(each))
-    names = re.findall(r"[A-Za-z_]\w*(?:\([^)]*\))?", said)
+    names = list[str]()
+    for line in reversed([each for each in above[-2:] if not _TITLE.match(each) and not _CONTROL.match(each)]):
+        if len(names) >= 2 or not _OF_TWO.match(line):
+            break
+        names = re.findall(_WITH_LABEL, line) + names
     if not by:
         by = (names[-2], names[-1]) if len(names) >= 2 else ("", "")
     elif len(names) >= 2 and [each.partition("(")[0].casefold() for each in names[-2:]] == [
@@ -288,14 +294,16 @@ def _first_of(lines: Sequence[str], start: int, numbers: int) -> str:
 
 
 def _names_of(lines: Sequence[str], at: int, head: re.Match[str]) -> list[str]:
-    """The variables of a list, whose names may be broken over the line above."""
+    """The variables of a list, whose names may be broken over the lines above."""
     names = head[2].split()
-    starts = [found.end() for found in re.finditer(r"\S+", lines[at][: head.end(2)])]
-    above = re.sub(r"Cumulative", " " * 10, lines[at - 1]) if at else ""
-    for k, end in enumerate(starts):
-        pieces = [each for each in re.finditer(r"\S+", above) if abs(each.end() - end) <= 1 or each.end() == end]
-        if pieces and pieces[0][0].endswith("_") and "Cumulative" in lines[at - 1]:
-            names[k] = pieces[0][0] + names[k]
+    spans = [found.span() for found in re.finditer(r"\S+", lines[at][: head.end(2)])]
+    for line in reversed(lines[max(0, at - _NAME) : at]):
+        pieces = list(re.finditer(r"\S+", line.replace("Cumulative", " " * 10)))
+        for k, (start, end) in enumerate(spans):
+            over = next((each[0] for each in pieces if each.start() == start or abs(each.end() - end) <= 1), "")
+            names[k] = over + names[k] if over.endswith("_") or "Cumulative" in line else names[k]
+        if not pieces or len(pieces) > len(spans):
+            break
     return names
 
 

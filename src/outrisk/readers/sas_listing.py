@@ -10,6 +10,7 @@ from outrisk.readers.source import Source
 
 _PROCEDURE = re.compile(r"^\s*(?:The\s+([A-Z][A-Z\d]+)\s+Procedure|([A-Z][A-Z\d]+) PROCEDURE)\s*$")
 _BY = re.compile(r"^\s*[-]{3,}\s+(\S.*?=.*?)\s+[-]{3,}\s*$")
+_PLAIN_BY = re.compile(r"^\s*((?!(?i:n|alpha|seed|obs)=)[A-Za-z_]\w*=[^\s=;()'\"][^=;()'\"]*(?:\s\w+=[^=;()'\"]+)*)$")
 _STAMP = re.compile(
     r"^.*\b\d{1,2}:\d\d\s+(?:\w+day),?\s+\w+ \d{1,2}, \d{4}(?:\s+\d+)?\s*$|^\s*The SAS System(?:\s+\d+)?\s*$"
 )
@@ -21,6 +22,7 @@ _MARKS = (
     r"^\s*The [A-Z][A-Z\d]+ Procedure\s*$",
     r"(?i)^\s*Analysis Of (?:GEE |Maximum Likelihood )?(?:Parameter )?Estimates\s*$",
     r"\bPr > (?:\|[tZz]\||ChiSq|F\b|Chi-Square|\|r\|)",
+    r"^\s*Pearson Correlation Coefficients(?:, N = \d+)?\s*$",
     r"^\s*Frequency\s*\|\s*$",
     r"\bFrequency\s+Percent(?:\s+Frequency\s+Percent)?\s*$",
     r"^\s*Analysis Variable : ",
@@ -83,8 +85,11 @@ def steps_of(text: str) -> list[Step]:
     """The steps of a listing in their order; all of a text without names of procedures as one."""
     found, now = list[Step](), _Reading("", (), [])
     groups: tuple[tuple[str, str], ...] | None = None  # of a BY line that nothing stands below yet
-    for line in _cleaned(text):
+    lines = _cleaned(text)
+    for at, line in enumerate(lines):
         said, by, code = _PROCEDURE.match(line), _BY.match(line), _CODE.match(line)
+        alone = not any(each.strip() for each in (*lines[max(0, at - 1) : at], *lines[at + 1 : at + 2]))
+        by = by or (_PLAIN_BY.match(line) if alone else None)  # without its dashes, as where a page is copied
         if by:
             groups = tuple(_pairs(by[1]))
             if now.procedure and groups != now.groups:
@@ -183,6 +188,8 @@ def _cleaned(text: str) -> list[str]:
 
 def _plain(line: str) -> str:
     line = line.expandtabs(8) if line.startswith("\t") else line
+    if re.fullmatch(r"\s*\?{5,}\s*", line):  # a rule in SAS's font, saved in another code page
+        return line.replace("?", "-").rstrip()
     if _CORNERS.search(line):
         line = _OF_CORNERS.sub("+", line)
     return line.translate(_BARS).rstrip()

@@ -19,6 +19,7 @@ from outrisk.readers.sas_whom import own_level, same_group, say_unseen
 from outrisk.readers.source import Source
 from outrisk.readers.term_names import levels_of, read_term
 
+_NAMELEN = 20  # letters of a name that PROC LOGISTIC and GENMOD print
 _IS = re.compile(r"""(?:I\()?\(?\s*`?(\w+)`?\s*==\s*["']?([\w.]+)["']?\s*\)?\)?""")
 
 
@@ -39,7 +40,7 @@ def regression_in_listing(
     found = regression_of(fit, place)
     for note in found.notes:
         remark(place, f"{note} are left out")
-    say_unseen(fit.step, said_elsewhere(source.text, steps), entry.where, place)
+    say_unseen(fit.step, said_elsewhere(source.text, steps), entry.where, codebook, place)
     if found.table.subset and fit.step.groups and same_group(fit.step.groups, entry.where, codebook) is False:
         raise OutputError(f"{place}: the table is of {fit.step.whom}, the output's where is {entry.where}; correct one")
     constant = any(name.casefold() == "intercept" for name, _ in found.table.rows) or found.table.kind == "cox"
@@ -138,7 +139,15 @@ def _with_event(found: SasRegression, entry: FormulaEntry, codebook: Codebook, p
 
 def _with_status(found: SasRegression, entry: FormulaEntry, codebook: Codebook, place: str) -> Coefficients:
     """The table of hazards with its status and the value of it that is the event."""
-    if entry.kind != "cox" or not found.status:
+    if entry.kind != "cox":
+        return found.table
+    if not found.status:
+        status = str(getattr(entry, "status", ""))
+        if status:
+            raise OutputError(
+                f"{place}: the table has no 'Censoring Variable' in its 'Model Information': all have the event, and "
+                f"the output has the status '{status}'; fit it by MODEL time*{status}(0)"
+            )
         return found.table
     name = found.status
     if name not in codebook:
@@ -165,7 +174,7 @@ def _with_levels(table: Coefficients, codebook: Codebook, place: str) -> Coeffic
         parts = []
         for part in name.split(":"):
             variable, equal, level = part.partition("=")
-            known = next((each for each in codebook.names if each.casefold() == variable.casefold()), variable)
+            known = _own(variable, codebook)
             own = next((each for each in codebook.variables if each.name == known), None)
             if own is not None and equal:
                 parts.append(f"{known}={own_level(own, level, place)}")
@@ -175,10 +184,17 @@ def _with_levels(table: Coefficients, codebook: Codebook, place: str) -> Coeffic
                 parts.append(f"{known}{equal}{level}")
         return ":".join(parts)
 
-    response = next((each for each in codebook.names if each.casefold() == table.response.casefold()), table.response)
+    response = _own(table.response, codebook)
     return replace(
         table,
         rows=tuple((whole(name), texts) for name, texts in table.rows),
         bases=tuple(whole(name) for name in table.bases),
         response=response,
     )
+
+
+def _own(name: str, codebook: Codebook) -> str:
+    """The variable that is called so, in small letters or capitals, or cut off at the 20 letters of NAMELEN=."""
+    found = [each for each in codebook.names if each.casefold() == name.casefold()]
+    found = found or [each for each in codebook.names if each.casefold().startswith(name.casefold())]
+    return found[0] if len(found) == 1 and len(name) in (len(found[0]), _NAMELEN) else name

@@ -19,6 +19,7 @@ _PARTS = (  # of a column, by the words over it
     (r"(?:Wald )?Chi-Square", ("chi",)),
     (r"Pr > (?:\|t\||ChiSq|Chi-Square|Chi)", ("p_values",)),
     (r"(?:Wald )?(\d+(?:\.\d+)?)% (?:Wald )?Confidence (?:Limits|Interval)", ("lower", "upper")),
+    (r"(?:Likelihood Ratio|Profile[- ]Likelihood) (?:\d+(?:\.\d+)?)% Confidence Limits", ("profile", "profile")),
     (r"Hazard Ratio|Exp\(Est\)", ("ratio",)),
     (r"(\d+(?:\.\d+)?)% (?:Wald )?(?:Hazard Ratio|HR) Confidence Limits", ("lower of ratio", "upper of ratio")),
     (r"Standardized Estimate", ("beta",)),
@@ -26,7 +27,13 @@ _PARTS = (  # of a column, by the words over it
     (r"Tolerance|Variance Inflation|(?:Type I+ SS)|Squared (?:Semi-)?partial Corr Type I+", ("other",)),
 )
 _BELOW = {"Error": "Standard Error", "Limits": "95% Confidence Limits"}  # words of the last line of a head alone
-_LEFT = {"beta": "standardised estimates", "other": "tolerance, inflation of variances or sums of squares by row"}
+_PROFILE = "Likelihood Ratio 95% Confidence Limits"
+_LEFT = {
+    "beta": "standardised estimates",
+    "profile": "limits of the profile likelihood",
+    "other": "tolerance, inflation of variances or sums of squares by row",
+}
+_UNTITLED = re.compile(r"^\s*Parameter\s+Estimate\s+Error")  # the head of PROC GLM, which has no title
 _MOST = 2_000
 
 
@@ -63,18 +70,24 @@ def rows_of(
         heads, start = _heads(lines, title)
         columns = columns_of(heads)
         if not all(_known(each.words) for each in columns[_first(columns) :]):  # words of two columns run together
-            columns = [replace(each, words=_BELOW.get(each.words, each.words)) for each in columns_of(heads[-1:])]
-        parts, said = _parts(columns, what)
+            below = _BELOW | ({"Limits": _PROFILE} if re.search("Likelihood|Profile", " ".join(heads)) else {})
+            columns = [replace(each, words=below.get(each.words, each.words)) for each in columns_of(heads[-1:])]
+        parts, said = _parts(columns, number > 0, what)
         limits = re.search(r"(\d+(?:\.\d+)?)%", " ".join(heads))
         said = said or (float(limits[1]) / 100.0 if limits else None)
         level = said or level
         part = list(_rows(lines[start : start + _MOST], columns, parts, outcomes, what))
-        if number and (not part or part[0].effect.casefold() == "intercept" or _overlap(found, part)):
+        names = {each for of in parts for each in of}
+        begins = bool(part) and _is_constant(part[0])
+        if number and "coefficients" not in names and _stubs(part) == _stubs(found):  # columns of a wide table
+            part, found = [replace(a, texts={**a.texts, **b.texts}) for a, b in zip(found, part, strict=True)], []
+        elif number and begins and _UNTITLED.match(lines[title]) and not any(_is_constant(row) for row in found):
+            notes.left, found = [*notes.left, "sums of coefficients (ESTIMATE)"], []
+        elif number and (not part or begins or "coefficients" not in names or set(_stubs(found)) & set(_stubs(part))):
             raise OutputError(
                 f"{what} has {len(titles)} tables of coefficients; say which regression it is, or give one alone"
             )
         found += part
-        names = {each for of in parts for each in of}
         notes.robust |= "robust" in names
         notes.left += [_LEFT[each] for each in _LEFT if each in names and _LEFT[each] not in notes.left]
     if not found:
@@ -82,15 +95,18 @@ def rows_of(
     return found, level, notes
 
 
-def _overlap(found: Sequence[Row], part: Sequence[Row]) -> bool:
-    there = {(row.effect, row.level, row.outcome) for row in found}
-    return any((row.effect, row.level, row.outcome) in there for row in part)
+def _stubs(rows: Sequence[Row]) -> list[tuple[str, str, str]]:
+    return [(row.effect, row.level, row.outcome) for row in rows]
+
+
+def _is_constant(row: Row) -> bool:
+    return row.effect.casefold() == "intercept"
 
 
 def _heads(lines: Sequence[str], title: int) -> tuple[list[str], int]:
     """The lines of the head below a title, and the line of the first row."""
     at, heads = title, list[str]()
-    if re.match(r"^\s*Parameter\s+Estimate\s+Error", lines[title]):  # PROC GLM has no title
+    if _UNTITLED.match(lines[title]):
         above = lines[title - 1] if title and "Standard" in lines[title - 1] else ""
         return [above, lines[title]], title + 1
     for at in range(title + 1, min(title + 12, len(lines))):
@@ -109,8 +125,10 @@ def _ends_in_numbers(line: str) -> bool:
     return sum(is_number(cell) for cell in cells) >= 3 and "%" not in line
 
 
-def _parts(columns: Sequence[Column], what: str) -> tuple[list[tuple[str, ...]], float | None]:
-    """The parts of each column behind the names, in their order; the level of limits, as a share."""
+def _parts(columns: Sequence[Column], goes_on: bool, what: str) -> tuple[list[tuple[str, ...]], float | None]:
+    """The parts of each column behind the names, in their order; the level of limits, as a share. `goes_on`: they may
+    be further columns of a table that is too wide for a page.
+    """
     found, level = list[tuple[str, ...]](), None
     for each in columns[_first(columns) :]:
         if each.words == "Label":
@@ -125,7 +143,7 @@ def _parts(columns: Sequence[Column], what: str) -> tuple[list[tuple[str, ...]],
         else:
             raise OutputError(f"{what} has a column '{each.words[:60]}', which is not known; leave it out")
     names = [part for of in found for part in of]
-    if "standard_errors" not in names or "coefficients" not in names:
+    if not goes_on and ("standard_errors" not in names or "coefficients" not in names):
         raise OutputError(f"{what} has no columns of estimates and standard errors; give it as SAS prints it")
     return found, level
 
@@ -167,15 +185,15 @@ def _row(
     line: str, names: Sequence[str], outcomes: bool, label_between: bool, labelled: Sequence[Column], what: str
 ) -> Row | None:
     """A row by the names of its numbers; None for a line that is none."""
-    marked = re.sub(r"(?<=[\d.])\s+B(?=\s)", "  ", line)
-    cells = list(re.finditer(r"\S+", marked))
-    k = len(names)
+    cells, k = list(re.finditer(r"\S+", line)), len(names)
+    if "df" not in names and len(cells) > k and cells[-k][0] == "B" and is_number(cells[-k - 1][0]):
+        del cells[-k]  # PROC GLM's mark of an estimate that is not unique; no level B
     if len(cells) <= k or not all(is_number(each[0]) for each in cells[len(cells) - k :]):
         short = len(cells) > 4 and cells[0][0] in ("Scale", "Dispersion")  # which have no test
         if not short:
             return None
         k = sum(is_number(each[0]) for each in cells[1:])
-    stub = marked[: cells[len(cells) - k].start()].strip()
+    stub = line[: cells[len(cells) - k].start()].strip()
     texts = dict(zip(names, (each[0] for each in cells[len(cells) - k :]), strict=False))
     if label_between:
         stub = stub.split()[0]
@@ -184,10 +202,10 @@ def _row(
     outcome = fields.pop() if outcomes and fields else ""
     level = "  ".join(fields)
     _hold(texts, stub, what)
-    base = texts["df"] == "0" if "df" in texts else texts["standard_errors"] == "."
+    base = texts["df"] == "0" if "df" in texts else texts.get("standard_errors") == "."
     if effect in ("Scale", "Dispersion"):
         base = False
-    if base and not _zero(texts["coefficients"]):
+    if base and not _zero(texts.get("coefficients", "0")):
         raise OutputError(f"{what} has the row {line.strip()[:70]!r}, which has no degree of freedom and is not 0")
     if base and not level:
         raise OutputError(f"{what} has no coefficient for {effect}, which depends on other terms; leave it out")

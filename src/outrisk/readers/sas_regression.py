@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from outrisk.errors import OutputError
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.printed_number import read_printed
+from outrisk.readers.remarks import remark
 from outrisk.readers.sas_classes import classes_of, hold_coding, with_names
 from outrisk.readers.sas_fits import SasFit, titles_in
 from outrisk.readers.sas_parameters import Row, rows_of
 
 _FACT = r"^\s*{}\s{{2,}}(\S.*?)\s*$"
+_SUMMARY = "Summary of the Number of Event and Censored Values"
 _KINDS = {
     "binary logit": "logit",
     "binary probit": "probit",
@@ -110,11 +112,15 @@ def regression_of(fit: SasFit, place: str) -> SasRegression:
         ties=_ties(fit, place) if kind == "cox" else "",
         strata=_strata(text) if kind == "cox" else (),
         stratified=kind == "cox" and bool(_strata(text)),
-        unstratified=kind == "cox" and not _strata(text),
+        unstratified=kind == "cox" and not _strata(text) and _SUMMARY in text,
         subset=fit.step.whom,
         unread=tuple(unread),
     )
     status, censored = _censored(fit, place) if kind == "cox" else ("", ())
+    if kind == "cox" and _SUMMARY not in text:
+        remark(
+            place, f"the print has no '{_SUMMARY}', which says whether it is by STRATA; it is taken for the output's"
+        )
     return SasRegression(table, event, status, censored, [*notes.left])
 
 
@@ -225,7 +231,7 @@ def _halved(text: str) -> str:
 
 def _events(text: str) -> dict[str, str]:
     """How many have the event: the last row of the summary of events and censored values."""
-    at = text.find("Summary of the Number of Event and Censored Values")
+    at = text.find(_SUMMARY)
     rows = re.findall(r"^.*?\s(\d+)\s+(\d+)\s+(\d+)\s+\d+\.\d+\s*$", text[at : at + 8000], re.M) if at >= 0 else []
     total = rows[-1] if rows else ()
     return {"events": total[1]} if total and int(total[1]) + int(total[2]) == int(total[0]) else {}

@@ -12,15 +12,21 @@ from outrisk.readers.sas_listing import Step
 from outrisk.readers.term_names import levels_of
 
 _IS = re.compile(r"(?<!\w)(\w+)\s*==\s*(?:'([^']*)'|\"([^\"]*)\"|([\w.+-]+))")
+_AND = re.compile(r"\band\b|[&()\s]")
+_EQUAL = re.compile(
+    r"(?i)(?<![\w.])([a-z_]\w*)\s*(?:(?<![<>^])=|\beq\b)\s*['\"]?([\w.+-]+(?: [\w.+-]+)*?)(?=['\"\s)]|$)"
+)
 _EITHER = re.compile(r"\bor\b|\||\bnot\b|~")
 _CUT = 8  # letters from which a level may be one that is cut off
 
 
 def same_group(groups: Sequence[tuple[str, str]], where: str, codebook: Codebook) -> bool | None:
-    """Whether a `where` has the levels of a group; False where it has others, None where it does not say."""
+    """Whether a `where` has the levels of a group and no more; False where it has others, None where it does not say,
+    or says something else too.
+    """
     said = {} if _EITHER.search(where) else {found[1]: next(each for each in found.groups()[1:] if each is not None)
                                              for found in _IS.finditer(where)}  # fmt: skip
-    known = True
+    known = not _AND.sub("", _IS.sub("", where)) and set(said) <= {named(name, codebook) for name, _ in groups}
     for name, level in groups:
         own = named(name, codebook)
         if not own or own not in said:
@@ -71,8 +77,16 @@ def hold_whom(whom: str, where: str, place: str) -> None:
     remark(place, f"the table is of a subset, {whom[:80]}; it is taken for the output's where: {where}")
 
 
-def say_unseen(step: Step, elsewhere: str, where: str, place: str) -> None:
-    """Say what a listing does not: a WHERE, of which it prints nothing."""
+def say_unseen(step: Step, elsewhere: str, where: str, codebook: Codebook, place: str) -> None:
+    """Say what a listing does not: a WHERE, of which it prints nothing. OutputError for one in its statements that is
+    of other levels than the output's.
+    """
+    said = [] if _EITHER.search(step.subset) else _EQUAL.findall(step.subset)
+    if same_group(said, where, codebook) is False:
+        raise OutputError(
+            f"{place}: the table is of {step.subset[:80]}, the output's where is {where}; correct one, or give the "
+            "table of these records"
+        )
     if elsewhere and not step.subset:
         remark(place, f"the text has the condition `{elsewhere[:80]}`; which of its tables are of it, it does not say")
     if where and not step.whom:

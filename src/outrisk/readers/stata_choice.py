@@ -24,6 +24,7 @@ DescribedEntry = MagnitudesEntry | QuantilesEntry | ShapeEntry | FrequenciesEntr
 _OF_MEANS = ("count", "mean", "sd", "sum", "standard error", *ENDS)
 OF_RANKS = {0.0: "min", 0.5: "median", 1.0: "max"}
 OF_SHAPE = ("skewness", "kurtosis", "cv")
+TURNED = {"row_percentages": "column_percentages", "column_percentages": "row_percentages"}
 _NAME = re.compile(r"[A-Za-z_][\w~]*")
 
 
@@ -69,18 +70,22 @@ def crossed(commands: Sequence[Command]) -> Iterator[tuple[Command, Crossed]]:
     return ((command, each) for command in commands for each in crossed_in(command.lines) if not each.summaries[0])
 
 
-def counted(commands: Sequence[Command], codebook: Codebook, show: str) -> Iterator[Candidate]:
-    """The tables of counts, each with what of its cells is wanted."""
+def counted(commands: Sequence[Command], codebook: Codebook, entry: FrequenciesEntry) -> Iterator[Candidate]:
+    """The tables of counts, each with what of its cells is wanted: of one whose rows are the columns of the output,
+    percentages by its columns are those by the output's rows.
+    """
     for command, table in crossed(commands):
         printed = [table.row, *([table.column] if table.column else [])]
         names = table.named or (command.arguments if command.name.startswith("ta") else ())
         names = names if len(names) == len(printed) else ("",) * len(printed)
         by = tuple(named(each, codebook) or named(name, codebook) for each, name in zip(printed, names, strict=True))
+        turned = len(by) == 2 and by != tuple(entry.by) and (by[0] == entry.by[-1] or by[1] == entry.by[0])
+        show = TURNED.get(entry.show, entry.show) if turned else str(entry.show)
         refused = table.refused
         if not refused and any(re.match(r"^\s*-> \w+ = ", line) for line in command.lines):
             refused = "it is one of several groups (by), which tables of counts are not read of"
         if not refused and show not in table.shows:
-            refused = f"it has {', '.join(table.shows)}, the output says show: {show}"
+            refused = f"it has {', '.join(table.shows)}, the output says show: {entry.show}"
         at = table.shows.index(show) if show in table.shows else 0
         percent = "%" if show == "proportions" else ""
         cells = {

@@ -66,7 +66,7 @@ def entries_of_log(
     """
     commands = commands_of(source.text)
     if isinstance(entry, FrequenciesEntry):
-        tables = list(counted(commands, codebook, entry.show))
+        tables = list(counted(commands, codebook, entry))
     else:
         tables = [each for each in described(commands, codebook) if has_some(each, entry)]
     found = chosen(tables, entry, number, place)
