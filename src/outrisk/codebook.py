@@ -67,7 +67,7 @@ class Variable:
         """How to go on, as the end of a sentence, where a level may lack because it was merged; else empty."""
         if self.kind != "categorical" or OTHER not in self.values:
             return ""
-        return f"; what 'outrisk init' counted as '{OTHER}' has a level of its own with --rare keep"
+        return f"; 'outrisk init --rare keep' gives levels of their own to what it counted as '{OTHER}'"
 
     @property
     def numeric(self) -> bool:

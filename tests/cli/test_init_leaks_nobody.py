@@ -310,7 +310,7 @@ def test_a_table_with_a_level_that_was_merged_is_told_the_way_out(tmp_path, caps
     ):  # a last one is a margin
         with pytest.raises(package.OutRiskError, match=said):
             package.check(start.data, [each], keys=["sex"], target="job", codebook=start.codebook)
-    with pytest.raises(package.OutRiskError, match=r"'guard'.*has a level of its own with --rare keep"):
+    with pytest.raises(package.OutRiskError, match=r"'guard'.*'outrisk init --rare keep' gives levels of their own"):
         package.check(frame, [table], keys=["sex"], target="job", codebook=start.codebook)
     frame.to_csv(tmp_path / "d.csv", index=False)
     table.to_csv(tmp_path / "t.csv")
@@ -318,7 +318,7 @@ def test_a_table_with_a_level_that_was_merged_is_told_the_way_out(tmp_path, caps
     study = (tmp_path / "d.yaml").read_text().replace("by: [sex, job]", "by: [sex, job]\n    values: t.csv")
     (tmp_path / "d.yaml").write_text(study)
     line = refused(capsys, "check", tmp_path / "d.yaml")
-    assert "'guard' is no level of 'job'" in line and "what 'outrisk init' counted as 'Other' has a level" in line
+    assert "'guard' is no level of 'job'" in line and "'outrisk init --rare keep' gives levels" in line
 
 
 def test_a_target_that_is_to_be_derived_is_told_how(tmp_path, capsys):

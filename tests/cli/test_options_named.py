@@ -28,6 +28,7 @@ PRINTED_BY = {  # the commands that can print a module's messages
     "assess/look/unlike_data.py": ("assess", "check"),
     "cli/assess.py": ("assess",),
     "cli/init.py": ("init",),
+    "codebook.py": (),  # it names the command
     "config.py": ("assess", "check", "prove", "follow", "teach"),
     "records/directory.py": ("assess", "teach"),
     "report/comparison.py": ("compare",),
