@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import Bounds, LinearConstraint
 
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.order_statistics import OfClass, published_of
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.quantile_choices import TURNS, Asked, Whole, asked_of
 from outrisk.problem.blocks import Array, breaks_rule
+from outrisk.quiet_milp import milp
 
 _UNKNOWNS, _CHOICES = 3_000, 1_000  # how many records are below values, and which choices: of either, at most
 _NODES, _GAP = 200, 0.5  # of a search for whole numbers, at most; how far from the nearest it may end
