@@ -10,6 +10,7 @@ from word_files import cell as word_cell
 from word_files import table, write
 
 from outrisk.errors import OutputError, OutRiskError
+from outrisk.readers.journal_rows import Rows
 
 A = {"kind": "logit", "formula": "affair ~ age + C(religion)"}
 B = {"kind": "logit", "formula": "affair ~ age + C(religion) + C(occ)"}
@@ -491,3 +492,24 @@ def test_p_beside_b_and_its_error_in_a_csv(tmp_path, name):
     (tmp_path / "a.csv").write_text("\n".join([f"Term,B,SE,{name}", *lines]) + "\n")
     released, beside = given(A, tmp_path / "a.csv")
     assert beside.matched.all() and "age: p-value" in released.labels
+
+
+def test_variables_that_begin_as_statistics_are_terms():
+    """`children` was taken for a chi-square."""
+    terms = ["children", "score", "score at entry", "wald_area", "dfl", "chinese", "adjusted rate", "iccu", "fair"]
+    fits = [
+        "Chi-squared",
+        "chi2",
+        "Score (logrank) test",
+        "LR test",
+        "Wald",
+        "Df",
+        "df resid",
+        "F Statistic",
+        "F-statistic",
+    ]
+    fits += ["Adj. R²", "Adjusted R2", "R-squared Adj.", "ICC (school)", "Akaike Inf. Crit.", "Residual Std. Error"]
+    rows = Rows("here", 1, "standard_errors")
+    for name in (*terms, *fits):
+        rows.take([name, "0.002 (0.029)"])
+    assert [name for name, _ in rows.rows] == terms and rows.others == fits

@@ -18,10 +18,10 @@ _SINGLE = {
     **dict.fromkeys(("log likelihood", "log-likelihood", "ll"), "log_likelihood"),
     **dict.fromkeys(("pseudo r2", "pseudo r-squared", "pseudo r²", "mcfadden r2"), "pseudo_r2"),
 }
-_FITS = re.compile(
-    r"(?i)adj(?:usted|\.)? ?r.*|r-squared adj\.?|r2 .*|aic|bic|akaike.*|bayesian.*|deviance|residual std.*|rmse|"
-    r"f(?: statistic)?|chi.*|wald.*|lr test.*|score.*|max\. possible.*|df.*|theta|sigma|c-index|concordance|"
-    r"num\. events|events|num\. groups.*|icc.*"
+_FITS = re.compile(  # no more than their names, as `children` and `score` are variables
+    r"(?i)adj(?:usted|\.)? ?r(?:2|²|\^2|[ -]?sq).*|r-squared adj\.?|r2 .*|aic|bic|akaike inf.*|bayesian inf.*|deviance|"
+    r"residual std.*|rmse|f(?:[ -]?stat.*)?|chi(?:[ -]?(?:2|²|\^2|sq).*)?|(?:wald|lr|score)(?: \(.*\))? test.*|wald|"
+    r"max\. possible.*|df(?:[ .(].*)?|theta|sigma|c-index|concordance|num\. events|events|num\. groups.*|icc(?:[ (].*)?"
 )
 _REFERENCE = re.compile(
     r"(?i)[—–-]{1,3}|\(?(?:[10](?:[.,]0+)? ?[(\[]?)?ref(?:\.|erence|erent)?(?: ?(?:group|category|level))?[)\]]*"
