@@ -44,6 +44,17 @@ def test_a_long_table_and_one_of_several_variables(tmp_path):
     assert beside.matched.all() and len(released.low) == 240
 
 
+@pytest.mark.parametrize("form", ["religion = {}", "religion={}", "Religion: {}"])
+def test_levels_with_the_name_of_their_variable(tmp_path, form):
+    """They also say which variable an axis is of, where both have the same levels."""
+    counts = crosstab(margins=True).T
+    counts.index = [form.format(each) if each != "All" else each for each in counts.index]
+    ((released, beside),) = table(tmp_path, counts.to_csv(index_label=""))
+    assert beside.matched.all() and len(released.low) == 35
+    with pytest.raises(OutputError, match="is no level"):
+        table(tmp_path, counts.rename(index={form.format(4): "occ = 4"}).to_csv(index_label=""))
+
+
 def test_a_workbook(tmp_path):
     pytest.importorskip("openpyxl")
     with pd.ExcelWriter(tmp_path / "t.xlsx") as book:

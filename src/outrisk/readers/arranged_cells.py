@@ -15,6 +15,7 @@ from outrisk.readers.printed_number import Printed, as_given, is_undefined, is_w
 from outrisk.readers.table_layout import MARGINS, Cell, CellTable
 from outrisk.readers.term_names import levels_of
 
+_NAMED = re.compile(r"(.+?)\s*[=:]\s*(.+)")  # a level with the name of its variable
 CLOSE = 0.6  # of a last digit, by which a printed total may miss the sum of printed cells, a cell
 
 Key = tuple[str, ...]  # a level an axis, TOTAL for a margin
@@ -57,7 +58,7 @@ def arrange(
             f"{place}: the table has {len(table.axes)} variables ({', '.join(axis or '?' for axis in table.axes)}), "
             f"'by' names {len(by)}: {list(by)}"
         )
-    table = _by_names(table, by, codebook)
+    table = _without_names(_by_names(table, by, codebook), by, codebook)
     order = _order(table, by, codebook, place)
     texts: dict[str, dict[Key, str]] = {}
     for cell in table.cells:
@@ -87,6 +88,25 @@ def _by_names(table: CellTable, by: Sequence[str], codebook: Codebook) -> CellTa
     """The table whose axes are called as the variables of `by` that have their label."""
     called = {codebook[name].label.casefold(): name for name in by if name in codebook and codebook[name].label}
     return replace(table, axes=tuple(called.get(axis.casefold(), axis) for axis in table.axes))
+
+
+def _without_names(table: CellTable, by: Sequence[str], codebook: Codebook) -> CellTable:
+    """The table whose levels are without the name, or label, of their variable, which all of an axis begin with as in
+    `affair = 1`.
+    """
+    known = [name for name in by if name in codebook]
+    called = {text.casefold(): name for name in known for text in (name, codebook[name].label) if text}
+    axes, levels = list(table.axes), [list(cell.levels) for cell in table.cells]
+    for at, axis in enumerate(axes):
+        parts = [_NAMED.fullmatch(each[at]) for each in levels if each[at].casefold() not in MARGINS]
+        names = {called.get(part[1].casefold(), "") if part else "" for part in parts}
+        name = names.pop() if len(names) == 1 else ""
+        if name and axis in ("", name) and not any(levels_of(codebook[name], each[at]) for each in levels):
+            axes[at] = name
+            for each in levels:
+                each[at] = part[2] if (part := _NAMED.fullmatch(each[at])) else each[at]
+    cells = tuple(replace(cell, levels=tuple(each)) for cell, each in zip(table.cells, levels, strict=True))
+    return replace(table, axes=tuple(axes), cells=cells)
 
 
 def _order(table: CellTable, by: Sequence[str], codebook: Codebook, place: str) -> list[int]:
