@@ -105,6 +105,17 @@ def test_odds_ratios_with_limits_in_a_cell(tmp_path, sign, ref):
     assert beside.matched.all() and len(released.labels) == 15 and "age: exp(b)" in released.labels
 
 
+def test_names_in_other_letters(tmp_path):
+    """`Age` and `Religion` as heads of rows, and in front of levels."""
+    rows = [[row[0].capitalize(), *row[1:]] for row in odds()]
+    released, beside = given(A | WALD, write(tmp_path / "a.docx", CAPTION, table(*rows)))
+    assert beside.matched.all() and len(released.labels) == 15
+    rows = [[row[0].capitalize(), *row[1:]] for row in stacked()]
+    assert rows[5][0] == "Religion2"
+    released, beside = given(A, write(tmp_path / "b.docx", "Table 1. Logit coefficients", table(*rows), NOTE))
+    assert beside.matched.all() and "age: standard error" in released.labels
+
+
 def test_columns_of_odds_ratios_and_p(tmp_path):
     fit = fitted()
     rows = [[*row, ""] for row in odds()]

@@ -159,8 +159,9 @@ def _is_note(text: str) -> bool:
 
 
 def _named(text: str, names: Collection[str], codebook: Codebook) -> list[str]:
-    """Variables that a text names, or whose label it is."""
+    """Variables that a text names, or whose label it is; else those that it is in other letters, as `Years married`."""
     call = _CALL.fullmatch(text)
     text = call[1] if call else text
     bare = text.strip("`")
-    return [name for name in names if bare == name or (text.casefold() == codebook[name].label.strip().casefold())]
+    found = [name for name in names if bare == name or (text.casefold() == codebook[name].label.strip().casefold())]
+    return found or [name for name in names if bare.casefold().replace(" ", "_") == name.casefold()]

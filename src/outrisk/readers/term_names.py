@@ -56,7 +56,10 @@ def _factor(part: str, whole: str, codebook: Codebook, names: Collection[str], p
     square = _SQUARE.fullmatch(part.replace(" ", ""))
     if square:
         return [(_expression(square[1]), "")] * int(square[2])
-    found = sorted(set(_readings(part, codebook, names))) or sorted(set(_by_label(part, codebook, names)))
+    found = next(
+        (some for read in (_readings, _by_label, _by_spelling) if (some := sorted(set(read(part, codebook, names))))),
+        [],
+    )
     if len(found) == 1:
         return found
     of = f" (in '{whole}')" if part != whole else ""
@@ -73,6 +76,14 @@ def _factor(part: str, whole: str, codebook: Codebook, names: Collection[str], p
         )
     known = f"levels of '{variable}' are {', '.join(codebook[variable].labels[:20])}" if variable else ""
     raise OutputError(f"{place}: '{part}'{of} is no variable or level; {known or f'variables are {list(names)}'}")
+
+
+def _by_spelling(part: str, codebook: Codebook, names: Collection[str]) -> Iterator[Factor]:
+    """The same of names in other letters, as `Age` and `Yrs married` are in the tables of journals."""
+    for spelled in {part, part.replace(" ", "_")}:
+        for name in names:
+            if spelled.casefold().startswith(name.casefold()):
+                yield from _readings(name + spelled[len(name) :], codebook, names)
 
 
 def _expression(text: str) -> str:
