@@ -9,7 +9,7 @@ from outrisk.readers import gtsummary
 from outrisk.readers.cells_of_models import plain, whole
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.named_models import as_said
-from outrisk.readers.printed_tables import PrintedTable
+from outrisk.readers.printed_tables import PrintedTable, without_span
 from outrisk.readers.source import Grid, Source
 
 _HEADS = (  # of a column, in small letters -> what gtsummary calls it, the first that fits
@@ -41,7 +41,6 @@ _FITS = {
     "log likelihood": "Log-likelihood",
 }
 _MOST_HEADS = 6
-_OVER = re.compile(r" \(one cell over \d+ columns\)$")
 
 
 def in_columns(grid: Grid) -> Grid | None:
@@ -126,8 +125,8 @@ def _one(text: str) -> str:
 def _body(row: list[str]) -> list[str]:
     called = plain(row[0]).casefold().rstrip(":")
     if called == "r² / r² adjusted":  # of sjPlot, whose second is told by the first and n
-        return ["R²", *(_OVER.sub("", cell).partition(" / ")[0] for cell in row[1:])]
+        return ["R²", *(without_span(cell).partition(" / ")[0] for cell in row[1:])]
     name = _FITS.get(called, "")
     if not name:
         return row
-    return [name, *(_OVER.sub("", cell) for cell in row[1:])]
+    return [name, *(without_span(cell) for cell in row[1:])]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from outrisk.errors import OutputError
 from outrisk.readers.cells_of_models import ends_of, p_value, plain, with_brackets
 from outrisk.readers.printed_number import is_withheld, read_printed
-from outrisk.readers.printed_tables import is_number
+from outrisk.readers.printed_tables import is_number, without_span
 
 _SINGLE = {
     **dict.fromkeys(("n", "observations", "num. obs.", "num.obs.", "no. observations", "no. obs."), "n"),
@@ -28,7 +28,6 @@ _REFERENCE = re.compile(
 )
 _REFERENCE_NAME = re.compile(r"(?i)\s*[(\[,:]\s*ref(?:\.|erence|erent)?(?: ?(?:group|category|level))?\s*[)\]]?\s*$")
 _STARS_ONLY = re.compile(r"[*†‡+]+|n\.?s\.?|[+−-]{1,3}")
-_OVER = re.compile(r" \(one cell over \d+ columns\)$")
 BRACKETED = re.compile(r"[(\[{].*[)\]}]\s*[*†‡+]*")
 
 
@@ -52,7 +51,7 @@ class Rows:
 
     def take(self, row: Sequence[str]) -> None:
         """Take a row."""
-        name, cell = row[0].strip().rstrip(":"), _OVER.sub("", row[self.at])
+        name, cell = row[0].strip().rstrip(":"), without_span(row[self.at])
         called = plain(name).casefold()
         if not name:
             self._below(cell)

@@ -26,6 +26,7 @@ _MARKS = re.compile(rf"{_MARK}(?:[\s,;–-]*{_MARK}){{,9}}[,;]?")
 _OF_P = re.compile(r"(?i)p(?:[\s-]?val(?:ue)?)?\W*[a-d¹²³⁴]?\W*|pr\(.*")
 _LISTED = 20
 _NEAR = 40  # characters that a raised text is looked at beside
+_OVER = re.compile(r" \(one cell over \d+ columns\)$")  # what `laid_out` says
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,11 @@ class Layout:
     def grid(self) -> Grid:
         """The cells by rows; DataError for too many."""
         return laid_out(self.cells, self.height)
+
+
+def without_span(cell: str) -> str:
+    """A cell without what `laid_out` says of one over several columns."""
+    return _OVER.sub("", cell)
 
 
 def laid_out(cells: Sequence[Placed], height: int) -> Grid:

@@ -12,26 +12,20 @@ from outrisk.errors import OutputError
 from outrisk.outputs.base import Entry, both
 from outrisk.outputs.regression.design import quoted
 from outrisk.outputs.smooth.shape import ShapeEntry
-from outrisk.outputs.tables.counted import TOTAL
 from outrisk.outputs.tables.frequencies import FrequenciesEntry
 from outrisk.outputs.tables.magnitudes import MagnitudesEntry
 from outrisk.outputs.tables.quantiles import QuantilesEntry
 from outrisk.problem.quantile_places import TYPES
-from outrisk.readers.arranged_cells import absent, arrange, of_all
-from outrisk.readers.cross_statistics import magnitudes, quantiles
-from outrisk.readers.cross_table import counts
-from outrisk.readers.decimal_signs import Signs
+from outrisk.readers.described_cells import entries_of_cells
 from outrisk.readers.remarks import remark
 from outrisk.readers.sas_freq import FreqTable, tables_of_counts
 from outrisk.readers.sas_listing import Step, is_listing, said_elsewhere, steps_of
 from outrisk.readers.sas_means import tables_of_means
 from outrisk.readers.sas_whom import hold_whom, named, own_level, same_group, say_unseen
-from outrisk.readers.shape_table import entries_of_numbers
 from outrisk.readers.source import Source
-from outrisk.readers.stata_choice import OF_RANKS, OF_SHAPE, TURNED, DescribedEntry, asked_of, percent_of
-from outrisk.readers.table_layout import Cell, CellTable
+from outrisk.readers.stata_choice import OF_RANKS, TURNED, DescribedEntry, asked_of, has_some, percent_of
+from outrisk.readers.stata_rows import Levels
 
-Levels = tuple[str, ...]
 _OTHERWISE = re.compile(r"(?i)\b(?:vardef\s*=\s*(?!df\b)\w+|(?:qntl|pctl)def\s*=\s*(?!5\b)\d|qmethod\s*=\s*p2)")
 
 
@@ -72,52 +66,20 @@ def entries_of_listing(
     if isinstance(entry, FrequenciesEntry):
         tables = list(_counted(tables_of_counts(steps), codebook, entry))
     else:
-        tables = [each for each in _described(steps, codebook) if _has_some(each, entry)]
+        tables = [each for each in _described(steps, codebook) if has_some(each.cells, each.refused, entry)]
     found = _chosen(tables, entry, codebook, number, place)
     if found.refused:
         raise OutputError(f"{place}: the table of {found.words}: {found.refused}; give it as SAS prints it")
     entry = _of_whom(found, entry, codebook, said_elsewhere(source.text, steps), place)
-    by = tuple(name or said for name, said in zip(found.by, entry.by, strict=True)) if entry.by else ()
-    cells = [
-        Cell(
-            tuple(_level(codebook, name, each, place) for name, each in zip(by, levels, strict=True)),
-            _called(statistic) if isinstance(entry, QuantilesEntry) else statistic,
-            text,
-        )
-        for statistic, of in found.cells.items()
-        for levels, text in of.items()
-    ]
-    table = CellTable(by, tuple(cells))
-    people = ("", "count")
-    arranged = (
-        arrange(table, entry.by, codebook, Signs(), place, people)
-        if entry.by
-        else of_all(table, Signs(), place, people)
+    return entries_of_cells(
+        found.cells,
+        found.by,
+        entry,
+        lambda name, text: own_level(codebook[name], text, place),
+        codebook,
+        place,
+        [f"{each} are left out" for each in found.left],
     )
-    arranged = replace(arranged, own=True)
-    if isinstance(entry, ShapeEntry):
-        some = {name: texts for name, texts in arranged.texts.items() if name in (*OF_SHAPE, "count")}
-        return entries_of_numbers(replace(arranged, texts=some), dict.fromkeys(some, ""), entry, codebook, place)
-    if isinstance(entry, FrequenciesEntry):
-        made, notes = counts(arranged, entry, codebook, place)
-    elif isinstance(entry, MagnitudesEntry):
-        made, notes = magnitudes(arranged, entry, codebook, place)
-    else:
-        made, notes = quantiles(arranged, entry, codebook, place)
-    for note in (*notes, *(f"{each} are left out" for each in found.left), *absent(arranged, entry.where, codebook)):
-        remark(place, note)
-    return made
-
-
-def _level(codebook: Codebook, name: str, text: str, place: str) -> str:
-    if text == "Total":
-        return TOTAL if "Total" not in codebook[name].labels else text
-    return own_level(codebook[name], text, place)
-
-
-def _called(statistic: str) -> str:
-    percent = percent_of(statistic)
-    return statistic if percent is None else f"quantile {percent / 100.0:g}"
 
 
 def _counted(tables: Sequence[FreqTable], codebook: Codebook, entry: FrequenciesEntry) -> Iterator[SasTable]:
@@ -173,12 +135,6 @@ def _described(steps: Sequence[Step], codebook: Codebook) -> Iterator[SasTable]:
             table.step, by, table.cells, table.words, value or f"?{table.value}", table.step.groups, table.refused,
             tuple(table.left), table.level,
         )  # fmt: skip
-
-
-def _has_some(found: SasTable, entry: DescribedEntry) -> bool:
-    """Whether a table has statistics of an output: those that it asks for, or some of its kind."""
-    wanted, all_ = asked_of(entry)
-    return bool(found.refused) or (all if all_ else any)(each in found.cells for each in wanted)
 
 
 def _chosen(

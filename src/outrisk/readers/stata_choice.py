@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from outrisk.codebook import Codebook
@@ -115,10 +115,12 @@ def asked_of(entry: DescribedEntry) -> tuple[list[str], bool]:
     return [end for each in asked_ for end in (ENDS if each == "limits" else (each,))], said
 
 
-def has_some(found: Candidate, entry: DescribedEntry) -> bool:
-    """Whether a table has statistics of an output: those that it asks for, or some of its kind."""
+def has_some(statistics: Collection[str], refused: str, entry: DescribedEntry) -> bool:
+    """Whether a table of these, or one that is refused, may be an output's: those that it asks for, or some of its
+    kind.
+    """
     wanted, all_ = asked_of(entry)
-    return bool(found.refused) or (all if all_ else any)(each in found.cells for each in wanted)
+    return bool(refused) or (all if all_ else any)(each in statistics for each in wanted)
 
 
 def chosen(tables: Sequence[Candidate], entry: DescribedEntry, number: int | None, place: str) -> Candidate:

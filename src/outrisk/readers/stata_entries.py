@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from outrisk.codebook import Codebook, Variable
@@ -12,21 +11,15 @@ from outrisk.errors import OutputError
 from outrisk.outputs.base import Entry, both
 from outrisk.outputs.regression.design import quoted
 from outrisk.outputs.smooth.shape import ShapeEntry
-from outrisk.outputs.tables.counted import TOTAL
 from outrisk.outputs.tables.frequencies import FrequenciesEntry
 from outrisk.outputs.tables.magnitudes import MagnitudesEntry
 from outrisk.outputs.tables.quantiles import QuantilesEntry
 from outrisk.problem.quantile_places import TYPES
-from outrisk.readers.arranged_cells import Arranged, absent, arrange, of_all
-from outrisk.readers.cross_statistics import magnitudes, quantiles
-from outrisk.readers.cross_table import counts
-from outrisk.readers.decimal_signs import Signs
+from outrisk.readers.described_cells import entries_of_cells
 from outrisk.readers.remarks import remark
-from outrisk.readers.shape_table import entries_of_numbers
 from outrisk.readers.source import Source
 from outrisk.readers.stata_choice import (
     OF_RANKS,
-    OF_SHAPE,
     Candidate,
     DescribedEntry,
     chosen,
@@ -41,7 +34,6 @@ from outrisk.readers.stata_data import say_whose
 from outrisk.readers.stata_rows import Levels, with_zeros
 from outrisk.readers.stata_session import Command, commands_of
 from outrisk.readers.stata_tables import described_in
-from outrisk.readers.table_layout import Cell, CellTable
 from outrisk.readers.term_names import levels_of
 
 _CUT = 8  # letters from which a label may be one that is cut off
@@ -68,7 +60,7 @@ def entries_of_log(
     if isinstance(entry, FrequenciesEntry):
         tables = list(counted(commands, codebook, entry))
     else:
-        tables = [each for each in described(commands, codebook) if has_some(each, entry)]
+        tables = [each for each in described(commands, codebook) if has_some(each.cells, each.refused, entry)]
     found = chosen(tables, entry, number, place)
     refused = found.refused
     if any(len(levels) != len(found.by) for of in found.cells.values() for levels in of):
@@ -76,43 +68,15 @@ def entries_of_log(
     if refused:
         raise OutputError(f"{place}: the table {_called(found)}: {refused}; give it as Stata prints it")
     entry = _of_whom(found, entry, commands, codebook, place)
-    by = tuple(name or said for name, said in zip(found.by, entry.by, strict=True)) if entry.by else ()
-    cells = [
-        Cell(
-            tuple(_level(codebook[name], each, place) for name, each in zip(by, levels, strict=True)),
-            _called_quantile(statistic) if isinstance(entry, QuantilesEntry) else statistic,
-            text,
-        )
-        for statistic, of in _with_digits(found).items()
-        for levels, text in of.items()
-    ]
-    table = CellTable(by, tuple(cells))
-    if entry.by:
-        arranged = arrange(table, entry.by, codebook, Signs(), place, ("", "count"))
-    else:
-        arranged = of_all(table, Signs(), place, ("", "count"))
-    return _made(replace(arranged, own=True), found, entry, codebook, place)
-
-
-def _made(arranged: Arranged, found: Candidate, entry: DescribedEntry, codebook: Codebook, place: str) -> list[Entry]:
-    if isinstance(entry, ShapeEntry):
-        some = {name: texts for name, texts in arranged.texts.items() if name in (*OF_SHAPE, "count")}
-        return entries_of_numbers(replace(arranged, texts=some), dict.fromkeys(some, ""), entry, codebook, place)
-    if isinstance(entry, FrequenciesEntry):
-        made, notes = counts(arranged, entry, codebook, place)
-    elif isinstance(entry, MagnitudesEntry):
-        made, notes = magnitudes(arranged, entry, codebook, place)
-    else:
-        made, notes = quantiles(arranged, entry, codebook, place)
-    left = found.table.left if found.table else ()
-    for note in (*notes, *(f"{each}, are left out" for each in left), *absent(arranged, entry.where, codebook)):
-        remark(place, note)
-    return made
-
-
-def _called_quantile(statistic: str) -> str:
-    percent = percent_of(statistic)
-    return statistic if percent is None else f"quantile {percent / 100.0:g}"
+    return entries_of_cells(
+        _with_digits(found),
+        found.by,
+        entry,
+        lambda name, text: _level(codebook[name], text, place),
+        codebook,
+        place,
+        [f"{each}, are left out" for each in (found.table.left if found.table else ())],
+    )
 
 
 def _called(found: Candidate) -> str:
@@ -122,8 +86,6 @@ def _called(found: Candidate) -> str:
 
 def _level(variable: Variable, text: str, place: str) -> str:
     """A level as the codebook has it: also one that is cut off at the width of a column."""
-    if text == "Total":
-        return TOTAL if "Total" not in variable.labels else text
     if levels_of(variable, text) or len(text) < _CUT:
         return text
     long = [
