@@ -38,7 +38,7 @@ from outrisk.load import load_study_data
 from outrisk.microdata import Microdata, from_frame, infer_codebook
 from outrisk.outputs import release
 from outrisk.outputs.conditions.derived import derived_in
-from outrisk.outputs.of_one_table.described import tables_told
+from outrisk.outputs.of_one_table.told_together import tables_told
 from outrisk.records.provenance import peak_memory_mb
 
 ROOT = Path(__file__).resolve().parents[1]

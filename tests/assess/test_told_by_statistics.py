@@ -16,8 +16,9 @@ from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import preset
 from outrisk.microdata import Microdata
 from outrisk.outputs import REGISTRY, release, released
-from outrisk.outputs.of_one_table.described import described_tables, tables_told
+from outrisk.outputs.of_one_table.described import described_tables
 from outrisk.outputs.of_one_table.tables_that_fit import Printed, tables_that_fit
+from outrisk.outputs.of_one_table.told_together import tables_told
 from outrisk.outputs.smooth.hypothesis_test import OF_TEST
 from outrisk.prove.programme import programme
 from outrisk.reconstruct.best_guesses import best_guesses

@@ -15,7 +15,7 @@ from outrisk.errors import OutputError
 from outrisk.evolve.problem import Problem
 from outrisk.microdata import Microdata
 from outrisk.outputs import Association, AssociationEntry, Frequencies, release, released, released_as_given
-from outrisk.outputs.of_one_table.described import tables_told
+from outrisk.outputs.of_one_table.told_together import tables_told
 from outrisk.problem.influence import records_of_model
 
 CODEBOOK = Codebook(

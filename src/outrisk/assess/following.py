@@ -24,7 +24,7 @@ from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import Settings
 from outrisk.microdata import Codes, Microdata
 from outrisk.outputs.base import Output, release
-from outrisk.outputs.of_one_table.described import tables_told
+from outrisk.outputs.of_one_table.told_together import tables_told
 from outrisk.problem.blocks import Mask
 from outrisk.problem.determined import determined, whole
 from outrisk.records.provenance import seed_of

@@ -19,7 +19,7 @@ from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import Settings
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output, release
-from outrisk.outputs.of_one_table.described import tables_told
+from outrisk.outputs.of_one_table.told_together import tables_told
 from outrisk.problem.blocks import Mask
 from outrisk.problem.released import Released
 from outrisk.records.provenance import seed_of

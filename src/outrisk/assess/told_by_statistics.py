@@ -1,4 +1,6 @@
-"""Proofs from statistics of one table, such as a test or a crude odds ratio: what they leave of its counts."""
+"""Proofs from statistics of one table, such as a test or a crude odds ratio, and from survival curves beside tables:
+what they leave of its counts.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,7 @@ from numpy.typing import NDArray
 
 from outrisk.codebook import Codebook
 from outrisk.errors import ProveError
+from outrisk.outputs.of_one_table.curves_beside import events_told
 from outrisk.outputs.of_one_table.described import described_tables
 from outrisk.problem.blocks import Mask
 from outrisk.problem.released import Released
@@ -17,9 +20,9 @@ from outrisk.prove.programme import Programme, programme
 
 
 def told_by_statistics(codebook: Codebook, outputs: Sequence[Released]) -> tuple[list[Released], dict[str, str]]:
-    """What statistics leave of the counts of their tables, as tables of their own, where that is less than is printed;
-    and by the name of each such statistic, what is left out of it. ProveError where no table that fits the printed
-    counts gives the numbers of the statistics.
+    """What statistics leave of the counts of their tables, as tables of their own, where that is less than is printed,
+    and what survival curves leave of those by time and event; and by the name of each such statistic, what is left out
+    of it. ProveError where no table that fits the printed counts gives the numbers of the statistics.
     """
     found, left_out = list[Released](), dict[str, str]()
     for each in described_tables(codebook, outputs):
@@ -30,7 +33,7 @@ def told_by_statistics(codebook: Codebook, outputs: Sequence[Released]) -> tuple
         if told := each.told(codebook):
             found.append(told)
             left_out |= dict.fromkeys(each.statistics, "the range that it leaves each count of its table is used")
-    return found, left_out
+    return [*found, *events_told(codebook, outputs)], left_out
 
 
 def programme_with_statistics(

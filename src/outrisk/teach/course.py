@@ -20,7 +20,7 @@ from outrisk.evolve.problem import Problem
 from outrisk.evolve.settings import Settings
 from outrisk.microdata import Microdata
 from outrisk.outputs import Rule
-from outrisk.outputs.of_one_table.described import tables_told
+from outrisk.outputs.of_one_table.told_together import tables_told
 from outrisk.problem.blocks import Tally
 from outrisk.problem.released import Released, TallyPart
 from outrisk.prove.in_conflict import in_conflict

@@ -10,6 +10,7 @@ import numpy as np
 from outrisk.appetite import Appetite
 from outrisk.assess.look.as_printed import equal_values, extremes
 from outrisk.assess.look.as_subsets import as_subsets, sums_as_subsets
+from outrisk.assess.look.beside_curves import beside_curves
 from outrisk.assess.look.by_statistics import given_back
 from outrisk.assess.look.contributions import dominance, few_records
 from outrisk.assess.look.differences import subtracted
@@ -125,6 +126,7 @@ def look(
     found += [each for each in counts if (each.rule, each.output) not in there]
     found += beside_means(outputs, data=original, appetite=appetite)
     found += given_back(outputs, original, appetite, target, inside)
+    found += unsaid(beside_curves(outputs, original, appetite, inside), found)
     found += [
         Found(NOT_SEEN, False, output.name, 0, 0, f"No rule can read an output of kind {output.kind}.")
         for output in outputs

@@ -181,18 +181,6 @@ def _is_exact(of: tuple[Statistic, Released]) -> bool:
     return isinstance(of[0], HypothesisTest) and of[0].test == "fisher"
 
 
-def tables_told(codebook: Codebook, released: Sequence[Released]) -> tuple[Released, ...]:
-    """What regressions that follow from one table leave of its counts, for a search: coefficients that are not printed
-    then are; what exact tests leave, whose p moves in steps; and tables that other tests leave alone. Where these leave
-    several, the range of a cell holds others too, and would only be in its way.
-    """
-    tables = described_tables(codebook, released)
-    found = (
-        each.told(codebook) for each in tables if each.crude or each.exact or each.compared or len(each.fitting) == 1
-    )
-    return tuple(each for each in found if each)
-
-
 def _shares(of: Statistic, one: Released, by: Sequence[str]) -> Iterator[Shares]:
     """What printed coefficients, or measures of association, say of shares with an outcome."""
     if isinstance(of, Association):
@@ -247,14 +235,14 @@ def _printed(
     sums, outputs, whole = dict[tuple[int, ...], tuple[Array, Array]](), list[str](), False
     found = [
         (one.name, counts, kept)
-        for one in filter(_of_all_records, beside)
-        for counts in _of_subset(subset, one)
+        for one in filter(of_all_records, beside)
+        for counts in of_subset(subset, one)
         if (kept := tuple(at for at, name in enumerate(by) if name in counts.by))
         or not counts.by
         or one.output.where != where  # tells the size of the subset
     ]
     for name, counts, kept in sorted(found, key=_not_narrow):
-        least, most = _over(counts, [by[axis] for axis in kept])
+        least, most = over(counts, [by[axis] for axis in kept])
         if len(kept) == len(by) == len(counts.by):
             low, high, whole = np.maximum(low, least), np.minimum(high, most), True
         else:
@@ -285,7 +273,7 @@ def _printed(
     return Printed(low, high, of_sums, tuple(dict.fromkeys(outputs)), whole, tuple(some))
 
 
-def _of_subset(subset: Subset, released: Released) -> Iterator[RecordCounts]:
+def of_subset(subset: Subset, released: Released) -> Iterator[RecordCounts]:
     """What an output says of numbers of records of a subset: as it is of these itself, or by tables of all records that
     cross what makes the subset.
     """
@@ -313,7 +301,7 @@ def in_subset(subset: Subset, by: Sequence[str]) -> NDArray[np.bool_]:
     return found
 
 
-def _of_all_records(released: Released) -> bool:
+def of_all_records(released: Released) -> bool:
     """Whether an output counts every record of its subset, those with a missing value too."""
     of = released.output
     if isinstance(of, Magnitudes):
@@ -327,7 +315,7 @@ def _not_narrow(found: tuple[str, RecordCounts, tuple[int, ...]]) -> tuple[bool,
     return len(counts.by) > len(kept), float((counts.high - counts.low).sum())
 
 
-def _over(counts: RecordCounts, by: Sequence[str]) -> tuple[Array, Array]:
+def over(counts: RecordCounts, by: Sequence[str]) -> tuple[Array, Array]:
     """The counts by these variables, summed over the others."""
     order = [counts.by.index(name) for name in by]
     order += [axis for axis in range(len(counts.by)) if axis not in order]

@@ -22,7 +22,7 @@ from outrisk.problem.counts import Counts
 from outrisk.problem.released import ROUNDING, Part, Released, TallyPart, half_digit
 
 if TYPE_CHECKING:
-    from outrisk.outputs.smooth.survival import Survival
+    from outrisk.outputs.smooth.survival import Statistic, Survival
 
 Counted = tuple[
     Tally, NDArray[np.int64], NDArray[np.int64]
@@ -38,8 +38,8 @@ def counts_first(curves: Survival, low: Array, high: Array, proves: bool) -> Rel
     """
     printed, released = np.arange(len(low)), curves
     if proves:
-        curves, low, high, printed = _with_events(curves, low, high)
-    at_risk, events = (_places(curves, statistic) for statistic in _COUNTS)
+        curves, low, high, printed = with_events(curves, low, high)
+    at_risk, events = (places_of(curves, statistic) for statistic in _COUNTS)
     exact, unknown = low == high, np.isinf(low) & np.isinf(high)
     told = exact[at_risk].any()
     if not (told or events.size) or not (exact | unknown)[at_risk].all():
@@ -78,7 +78,7 @@ def determined(curves: Survival, low: Array, high: Array) -> Array | None:
     """
     if not _follow(curves, low == high):
         return None
-    at_risk, events = (low[_places(curves, statistic)] for statistic in _COUNTS)
+    at_risk, events = (low[places_of(curves, statistic)] for statistic in _COUNTS)
     left = at_risk - np.column_stack([at_risk[:, 1:], np.zeros(len(at_risk))])
     (part,) = curves.parts(low)
     return np.asarray(part.map.numbers(np.stack([events, left - events]).ravel(), np.zeros((0, 0))))
@@ -86,7 +86,7 @@ def determined(curves: Survival, low: Array, high: Array) -> Array | None:
 
 def _follow(curves: Survival, exact: NDArray[np.bool_]) -> bool:
     """Whether all numbers follow from events and numbers at risk at every time, as those are `exact` (k,)."""
-    at_risk, events = (_places(curves, statistic) for statistic in _COUNTS)
+    at_risk, events = (places_of(curves, statistic) for statistic in _COUNTS)
     every = at_risk.size and events.size and np.array_equal(curves.at, curves.support)
     return bool(every and exact[at_risk].all() and exact[events].all())
 
@@ -95,8 +95,8 @@ def told_apart(curves: Survival, low: Array, high: Array) -> NDArray[np.bool_]:
     """Of which groups and times of the support (groups, times) numbers released from low to high (k,) tell how many
     records had the event just then, and how many had a time without it.
     """
-    curves, low, high, _ = _with_events(curves, low, high)
-    at_risk, events = (_places(curves, statistic) for statistic in _COUNTS)
+    curves, low, high, _ = with_events(curves, low, high)
+    at_risk, events = (places_of(curves, statistic) for statistic in _COUNTS)
     if not at_risk.size or not events.size:
         return np.zeros((len(curves.groups), len(curves.support)), np.bool_)
     at = np.minimum(np.searchsorted(curves.at, curves.support), len(curves.at) - 1)
@@ -106,28 +106,36 @@ def told_apart(curves: Survival, low: Array, high: Array) -> NDArray[np.bool_]:
     return np.asarray(at_risk & after & events & np.append(True, published[:-1]))
 
 
-def _with_events(curves: Survival, low: Array, high: Array) -> tuple[Survival, Array, Array, NDArray[np.int64]]:
+def with_events(curves: Survival, low: Array, high: Array) -> tuple[Survival, Array, Array, NDArray[np.int64]]:
     """Curves with events too, in the ranges that survival and numbers at risk leave them, where these were released and
     events were not; and from which of the numbers that were each follows.
     """
     if "events" in curves.columns or not {"survival", "at risk"} <= set(curves.columns):
         return curves, low, high, np.arange(len(low))
-    survival, at_risk = (_places(curves, statistic) for statistic in ("survival", "at risk"))
+    survival, at_risk = (places_of(curves, statistic) for statistic in ("survival", "at risk"))
     half = half_digit(curves.decimals[survival]) * ROUNDING
     ends = [
         _events_between(curves.support, curves.at, low[own], high[own], low[risk], high[risk], within)
         for own, risk, within in zip(survival, at_risk, half, strict=True)
     ]
-    n_curve, width = survival.size * len(curves.columns), len(curves.columns)
-
-    def beside(numbers: NDArray[Any], more: Any) -> NDArray[Any]:
-        cells = np.column_stack([numbers[:n_curve].reshape(-1, width), np.ravel(more)])
-        return np.concatenate([cells.ravel(), numbers[n_curve:]])
-
-    test = tuple(name for name in curves.statistics if name == "log-rank")
-    more = replace(curves, statistics=(*curves.columns, "events", *test))
     least, most = (np.array([each[end] for each in ends]) for end in (0, 1))
-    return more, beside(low, least), beside(high, most), beside(np.arange(len(low)), survival)
+    return (*beside(curves, low, high, "events", least, most), _with_column(curves, np.arange(len(low)), survival))
+
+
+def beside(
+    curves: Survival, low: Array, high: Array, statistic: Statistic, least: Array, most: Array
+) -> tuple[Survival, Array, Array]:
+    """Curves released from low to high (k,) with one statistic more, from least to most (groups, times)."""
+    test = tuple(name for name in curves.statistics if name == "log-rank")
+    more = replace(curves, statistics=(*curves.columns, statistic, *test))
+    return more, _with_column(curves, low, least), _with_column(curves, high, most)
+
+
+def _with_column(curves: Survival, numbers: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
+    """Numbers (k,) of curves, and one more for each group and time, as a last statistic."""
+    n_curve = more.size * len(curves.columns)
+    cells = np.column_stack([numbers[:n_curve].reshape(-1, len(curves.columns)), np.ravel(more)])
+    return np.concatenate([cells.ravel(), numbers[n_curve:]])
 
 
 def _events_between(
@@ -139,7 +147,7 @@ def _events_between(
     Survival falls from time to time by factors 1 - d / n of d events among n at risk. All of these n are at least as
     many as are at risk at the end, and at most as many as were at the beginning; after d_1 of n_1 no more than n_1 -
     d_1 are at risk, so that the product of the factors is at most 1 - d / n_1. At a time that alone lies in between, n
-    is the number at risk.
+    is the number at risk. Who had the event is not at risk at the next time.
     """
     fewest = np.maximum.accumulate(np.where(np.isfinite(least), least, 0.0)[::-1])[::-1]
     before = np.concatenate([[np.inf], np.minimum.accumulate(most)[:-1]])
@@ -153,10 +161,11 @@ def _events_between(
     among = np.where(one, np.minimum(most, before), before)
     with np.errstate(invalid="ignore"):
         bound = np.where(np.isfinite(among), np.floor(among * (1.0 - smallest) + 1e-9), np.inf)
+        bound = np.minimum(bound, among - np.append(fewest[1:], 0.0))
     return np.maximum(np.ceil(fewest * (1.0 - largest) - 1e-9), 0.0), np.where(possible == 0, 0.0, bound)
 
 
-def _places(curves: Survival, statistic: str) -> NDArray[np.int64]:
+def places_of(curves: Survival, statistic: str) -> NDArray[np.int64]:
     """Where a statistic is among the numbers, (groups, times); (groups, 0) where it was not released."""
     shape = len(curves.groups), len(curves.at), len(curves.columns)
     at = [column for column, each in enumerate(curves.columns) if each == statistic]
