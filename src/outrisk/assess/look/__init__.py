@@ -22,6 +22,7 @@ from outrisk.assess.look.of_bands import bands_subtracted
 from outrisk.assess.look.of_conditions import conditions_told
 from outrisk.assess.look.of_correlations import of_correlations
 from outrisk.assess.look.of_crossed import crossed_told
+from outrisk.assess.look.of_few_values import few_values_told
 from outrisk.assess.look.of_fixed_effects import of_fixed_effects, without_singletons
 from outrisk.assess.look.of_instruments import of_instruments
 from outrisk.assess.look.of_margins import of_margins, printed_alike
@@ -105,6 +106,7 @@ def look(
     found = [finding for output in outputs for rule in RULES for finding in rule(output, original, appetite, target)]
     numbers = Numbers.of(outputs, original)
     found += unsaid(shapes_told(outputs, numbers, original, appetite), found)
+    found += unsaid(few_values_told(outputs, numbers, original, appetite), found)
     found += unsaid(crossed_told(outputs, numbers, original, target), found)
     found += unsaid(conditions_told(numbers, original, appetite, target), found)
     parts = as_subsets(outputs, original.codebook, rules)
