@@ -1,4 +1,4 @@
-"""What means, sds, quantiles and shape of a few people leave of their values, held against trying all sets of values."""
+"""What means, sds, quantiles and shape of a few people leave of their values, held against all sets of values."""
 
 from itertools import combinations_with_replacement
 

@@ -85,7 +85,7 @@ def test_two_people_beside_their_mean_are_told(statistic):
     values = [[310, 77], MANY, MANY[:50]]
     means = MEANS | {"statistics": ["count", "mean"]}
     found, outputs, codes = looked(values, means, SHAPE | {"statistics": [statistic], "decimals": 5})
-    (told,) = [each for each in certain(found) if each.rule == "same answer"]
+    (told,) = [each for each in certain(found) if each.rule == "values of few"]
     assert told.who.tolist() == [0, 1] and told.about == "sales"
     for row, change in ((0, 1), (0, -1), (1, 1), (1, -1)):
         changed = codes.astype(int)
@@ -106,7 +106,7 @@ def test_three_values_follow_from_skewness_beside_mean_and_sd():
     (told,) = [
         each for each in look(outputs, data, Appetite()) if each.certain and each.output.startswith("shape of sales")
     ]
-    assert told.rule == "same answer" and told.people == 3
+    assert told.rule == "values of few" and told.people == 3
     ends = [one.publish(one.refit(data)) for one in outputs]
     fitting = []
     for values in combinations_with_replacement(range(101), 3):
@@ -199,7 +199,7 @@ def test_two_of_whom_the_larger_is_printed_are_told():
     largest = {"kind": "quantiles", "value": "sales", "by": ["sector"], "quantiles": [1.0]}
     shape = SHAPE | {"statistics": ["count", "cr1"], "decimals": 6}
     found, _, _ = looked([[500, 400], MANY, MANY], shape, largest)
-    (told,) = [each for each in certain(found) if each.rule == "same answer"]
+    (told,) = [each for each in certain(found) if each.rule == "values of few"]
     assert told.who.tolist() == [0, 1]
 
 
@@ -228,7 +228,7 @@ def test_what_counts_as_the_top_code_is_not_told():
     found, _, _ = looked([[900, *MANY], MANY, MANY], MEANS | top, share)
     assert not any(0 in each.who for each in certain(found))
     found, _, _ = looked([[900, 3], MANY, MANY], MEANS | top, share)
-    assert [each.who.tolist() for each in certain(found) if each.rule == "same answer"] == [[1]]
+    assert [each.who.tolist() for each in certain(found) if each.rule == "values of few"] == [[1]]
     for means in (MEANS, MEANS | {"statistics": ["count", "sum"]}):  # the mean or the sum says it itself
         found, outputs, codes = looked([[900] * 20, MANY, MANY], means | top, share | {"statistics": ["gini"]})
         every = look(outputs, Microdata(CODEBOOK, codes), Appetite())

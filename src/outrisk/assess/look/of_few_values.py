@@ -18,7 +18,7 @@ from outrisk.assess.look.contributions import Cell, cells_of
 from outrisk.assess.look.finding import NOT_BOUNDED, Found, Rows, named, people, plural
 from outrisk.assess.look.known import Kind
 from outrisk.assess.look.printed import Numbers
-from outrisk.assess.look.sets_of_values import FEW, in_order, sets_that_fit
+from outrisk.assess.look.sets_of_values import FEW, Ends, in_order, sets_that_fit
 from outrisk.assess.look.top_codes import open_from
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Output
@@ -34,6 +34,7 @@ from outrisk.records.schema import WITH
 _NUMBERS = 10  # values of a variable from which a set of them tells whose is which by their order
 _WORK = 20_000_000  # values of sets that are looked at
 _SLACK = 1e-9
+VALUES_OF_FEW = "values of few"
 _ADVICE = "Withhold these cells (and the total, or a second cell of the row), or merge them with others."
 Summary = Magnitudes | Quantiles | Shape
 
@@ -137,7 +138,7 @@ def _have(
             fits &= (value >= low - _SLACK * max(1.0, abs(low))) & (value <= high + _SLACK * max(1.0, abs(high)))
         elif isinstance(output, Shape) and not output.protection.hides(np.array([sets.shape[1]])).any():
             fits &= np.isnan(value)
-    return fits  # type: ignore[return-value]
+    return fits
 
 
 def _of_sets(output: Summary, sets: Array) -> Iterator[tuple[str | float, Array]]:
@@ -207,7 +208,7 @@ def few_values_told(
             if sets is not None:
                 _sort(group, cell, sets, data, appetite, anybody, one)
         if anybody.cells:
-            yield _found(group, anybody, data, "the printed numbers leave no other in", "")
+            yield _found(group, anybody, data, "the printed numbers leave no other in", ", though not whose each is")
         if one.cells:
             yield _found(group, one, data, "the printed numbers leave no other beside it in", " to who has another")
         if left:
@@ -271,4 +272,4 @@ def _found(group: Summaries, told: _Told, data: Microdata, why: str, whom: str) 
     near = ", or to within the share of the p % rule," * told.near
     what = f"{value} of {people(data.people(who))} is told{near} for certain{whom}: {why} "
     what += f"{plural(len(order), 'cell')} of few records."
-    return Found.of("same answer", True, group.name, len(order), who, what, named(places), _ADVICE, value)
+    return Found.of(VALUES_OF_FEW, True, group.name, len(order), who, what, named(places), _ADVICE, value)
