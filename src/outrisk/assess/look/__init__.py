@@ -21,6 +21,7 @@ from outrisk.assess.look.of_association import of_association
 from outrisk.assess.look.of_bands import bands_subtracted
 from outrisk.assess.look.of_conditions import conditions_told
 from outrisk.assess.look.of_correlations import of_correlations
+from outrisk.assess.look.of_few_left import few_left
 from outrisk.assess.look.of_few_values import few_values_told
 from outrisk.assess.look.of_fixed_effects import of_fixed_effects, without_singletons
 from outrisk.assess.look.of_instruments import of_instruments
@@ -106,7 +107,6 @@ def look(
     found = [finding for output in outputs for rule in RULES for finding in rule(output, original, appetite, target)]
     numbers = Numbers.of(outputs, original)
     found += unsaid(shapes_told(outputs, numbers, original, appetite), found)
-    found += unsaid(few_values_told(outputs, numbers, original, appetite), found)
     found += unsaid(tables_told(numbers, original, target, inside), found)
     found += unsaid(conditions_told(numbers, original, appetite, target), found)
     parts = as_subsets(outputs, original.codebook, rules)
@@ -129,6 +129,8 @@ def look(
     given = list(given_back(outputs, original, appetite, target, inside))
     found += [each for each in given if not each.certain]
     found += unsaid((each for each in given if each.certain), found)
+    found += unsaid(few_left(outputs, numbers, original, appetite, inside), found)
+    found += unsaid(few_values_told(outputs, numbers, original, appetite), found)  # which hide nothing that says whose
     found += [
         Found(NOT_SEEN, False, output.name, 0, 0, f"No rule can read an output of kind {output.kind}.")
         for output in outputs

@@ -41,8 +41,8 @@ def given_back(
         told = Told.whole(data, each.by, complete(data, each.where, each.statistics[0], ()))
         if len(each.fitting):
             yield from _told(each, told, data, appetite, inside)
-            outputs = [*each.printed.outputs, *each.statistics]
-            yield from one_answer(data, each.by, each.where, each.fitting.max(axis=0), outputs, target, inside)
+            names = [*each.printed.outputs, *each.statistics]
+            yield from one_answer(data, each.by, each.where, each.fitting.max(axis=0), names, target, inside)
         elif (
             each.many
             and (each.low < each.high).any()

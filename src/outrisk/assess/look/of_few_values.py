@@ -46,6 +46,7 @@ class Summaries:
     """
 
     outputs: tuple[Summary, ...]
+    kind: Kind  # of the sums
     data: Microdata
     records: tuple[Array, Array]
     total: tuple[Array, Array]
@@ -165,12 +166,13 @@ def summaries_of(outputs: Sequence[Output], numbers: Numbers, data: Microdata) -
             groups.setdefault((each.value, each.by, each.where, each.protection.top_code), []).append(each)
     for (value, by, where, top), same in groups.items():
         lacks = frozenset([value] if data.codebook[value].missing else [])
-        kinds = Kind(where, lacks), Kind(where, lacks, value, top)
-        yield Summaries(tuple(same), data, *(known_of_cells(numbers, kind, by, data) for kind in kinds))
+        counts, sums = Kind(where, lacks), Kind(where, lacks, value, top)
+        known = (known_of_cells(numbers, kind, by, data) for kind in (counts, sums))
+        yield Summaries(tuple(same), sums, data, *known)
 
 
 @dataclass(eq=False)
-class _Told:
+class Told:
     """Cells and the records in them whose values are told: to anybody, or to who has one of them; near: or to within
     the share of the p % rule.
     """
@@ -180,22 +182,28 @@ class _Told:
     near: bool = False
 
     def add(self, cell: Cell, rows: Rows, near: bool) -> None:
+        """A cell and those of its records that are told."""
         self.cells.append(cell)
         self.rows.append(rows)
         self.near |= near
+
+    def places(self) -> str:
+        """The cells in words, those of the fewest records first."""
+        both = sorted(zip(self.cells, self.rows, strict=True), key=lambda each: len(each[0].rows))
+        return named([f"{cell.label}: {len(rows)} of {plural(len(cell.rows), 'record')}" for cell, rows in both])
 
 
 def few_values_told(
     outputs: Sequence[Output], numbers: Numbers, data: Microdata, appetite: Appetite
 ) -> Iterator[Found]:
-    """Cells of two records to a dozen of which all sets of values that have the printed numbers have the same, or the
-    same to within the share of the p % rule, of some: of the largest, say. Else those of which this is so of all sets
-    with the value of one of their people, who knows this. Of few values that a variable may have it is said of two
-    people alone: how often each occurs does not tell whose it is.
+    """Cells of two records to a dozen: values, from the least or the largest on, that all sets of values with the
+    printed numbers share, or share to within the share of the p % rule; and those that all of these sets share which
+    have the value of one person, who knows it. Of few values that a variable may have this is said of two people alone:
+    how often each occurs does not tell whose it is.
     """
     work = 0
     for group in summaries_of(outputs, numbers, data):
-        anybody, one, left = _Told(), _Told(), 0
+        anybody, one, left = Told(), Told(), 0
         for at, cell in group.cells():
             n = len(cell.values)
             if not 2 <= n <= FEW or group.records[0][at] != n or group.records[1][at] != n:
@@ -206,7 +214,7 @@ def few_values_told(
             sets = group.sets(at, n)
             work += n * (len(sets) if sets is not None else _WORK // 100)
             if sets is not None:
-                _sort(group, cell, sets, data, appetite, anybody, one)
+                sort_told(cell, sets, group.support, group.cap, data, appetite, anybody, one)
         if anybody.cells:
             yield _found(group, anybody, data, "the printed numbers leave no other in", ", though not whose each is")
         if one.cells:
@@ -216,16 +224,17 @@ def few_values_told(
             yield Found(NOT_BOUNDED, False, group.name, 0, 0, what)
 
 
-def _sort(
-    group: Summaries, cell: Cell, sets: Array, data: Microdata, appetite: Appetite, anybody: _Told, one: _Told
+def sort_told(
+    cell: Cell, sets: Array, support: Array, cap: float, data: Microdata, appetite: Appetite, anybody: Told, one: Told
 ) -> None:
-    """What all sets of values of a cell have in common, or all of those with one person's."""
-    values, support, n = cell.values, group.support, len(cell.values)
+    """Add what all sets of values of a cell (b, n), each ascending, have in common, or all with one person's."""
+    values, n = cell.values, len(cell.values)
     many, told, near = len(support) > _NUMBERS, np.zeros(n, np.bool_), False
-    if many and (said := _from_the_ends(_pinned(sets, values, support, appetite)) & (values < group.cap)).any():
+    said = _from_the_ends(_pinned(sets, values, support, appetite)) & (values < cap)
+    if (many or n == 1) and said.any():
         anybody.add(cell, cell.rows[said], _is_near(sets[:, said]))
         told |= said
-    if (n > 2 and not many) or data.people(cell.rows) < n:
+    if n == 1 or (n > 2 and not many) or data.people(cell.rows) < n:
         return
     beside = np.zeros(n, np.bool_)
     for own in np.flatnonzero(np.r_[True, values[1:] != values[:-1]]):
@@ -235,7 +244,7 @@ def _sort(
         if _pinned(others, values[rest], support, appetite).all():
             beside[rest] = True
             near |= _is_near(others)
-    beside &= values < group.cap
+    beside &= values < cap
     if (beside & ~told).any():
         one.add(cell, cell.rows[beside & ~told], near)
 
@@ -262,14 +271,9 @@ def _is_near(sets: Array) -> bool:
     return bool((sets != sets[:1]).any())
 
 
-def _found(group: Summaries, told: _Told, data: Microdata, why: str, whom: str) -> Found:
-    order = sorted(range(len(told.cells)), key=lambda at: len(told.cells[at].values))
+def _found(group: Summaries, told: Told, data: Microdata, why: str, whom: str) -> Found:
     who, value = np.concatenate(told.rows), group.outputs[0].value
-    places = [
-        f"{told.cells[at].label}: {len(told.rows[at])} of {plural(len(told.cells[at].values), 'record')}"
-        for at in order
-    ]
     near = ", or to within the share of the p % rule," * told.near
     what = f"{value} of {people(data.people(who))} is told{near} for certain{whom}: {why} "
-    what += f"{plural(len(order), 'cell')} of few records."
-    return Found.of(VALUES_OF_FEW, True, group.name, len(order), who, what, named(places), _ADVICE, value)
+    what += f"{plural(len(told.cells), 'cell')} of few records."
+    return Found.of(VALUES_OF_FEW, True, group.name, len(told.cells), who, what, told.places(), _ADVICE, value)
