@@ -149,6 +149,23 @@ def _numbers(output, sets):
     return np.stack([of[each] for each in output.shown if each in of], axis=1)
 
 
+def test_how_many_there_are_may_follow_from_what_is_printed():
+    """Of three people some may have no age, but no two have such a mean and sd; beside a mean alone two may be."""
+    book = Codebook((CODEBOOK["area"], Variable("age", "integer", tuple(range(MOST + 1)), missing=True)))
+    data = Microdata(
+        book, np.array([*((0, each) for each in (3, 11, 17)), *((1, at % 20) for at in range(40))], np.uint16)
+    )
+    table, mean = (
+        {"kind": "frequencies", "by": ["area"]},
+        means("mean", "sd", decimals=2) | {"statistics": ["mean", "sd"]},
+    )
+    for entry, expected in ((mean, {0, 1, 2}), (mean | {"statistics": ["mean"]}, set())):
+        entries = (table, entry)
+        outputs = [REGISTRY[each["kind"]](**each).build(book, at)[0] for at, each in enumerate(entries, 1)]
+        found = list(few_values_told(outputs, Numbers.of(outputs, data), data, Appetite()))
+        assert _who(found, "leave no other in") == expected
+
+
 def test_of_two_people_each_knows_the_other():
     """Whatever the sign of a value, and however few it has."""
     (found,) = told(data_of([5, 6], changes=[2, 17]), means("mean", value="change"))

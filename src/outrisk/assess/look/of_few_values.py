@@ -87,7 +87,9 @@ class Summaries:
                 ends = float(low[at]), float(high[at])
                 if not np.isfinite(ends).all():
                     continue
-                if isinstance(output, Quantiles):
+                if name == "mean":
+                    total = max(total[0], n * ends[0]), min(total[1], n * ends[1])
+                elif isinstance(output, Quantiles):
                     order.append((float(places(np.array(n), float(name), output.of_type)), *ends))
                 elif name == "cr1" and np.isfinite(total).all():
                     order.append((n - 1.0, ends[0] * max(total[0], 0.0), ends[1] * total[1]))
@@ -99,6 +101,12 @@ class Summaries:
             if found is not None and len(found):
                 found = found[_have(output, numbers, at, found)]
         return found
+
+    def may_be_others(self, at: int, n: int) -> bool:
+        """Whether other numbers of records than n may have the printed numbers of a cell."""
+        least, most = max(int(self.records[0][at]), 1), int(self.records[1][at])
+        some = (self.sets(at, each) for each in range(least, most + 1) if each != n)
+        return any(sets is None or len(sets) for sets in some)
 
 
 def _printed(output: Summary, data: Microdata) -> Mapping[str | float, tuple[Array, Array]]:
@@ -167,8 +175,10 @@ def summaries_of(outputs: Sequence[Output], numbers: Numbers, data: Microdata) -
     for (value, by, where, top), same in groups.items():
         lacks = frozenset([value] if data.codebook[value].missing else [])
         counts, sums = Kind(where, lacks), Kind(where, lacks, value, top)
-        known = (known_of_cells(numbers, kind, by, data) for kind in (counts, sums))
-        yield Summaries(tuple(same), sums, data, *known)
+        (least, most), total = (known_of_cells(numbers, kind, by, data) for kind in (counts, sums))
+        if lacks:
+            most = np.minimum(most, known_of_cells(numbers, Kind(where), by, data)[1])
+        yield Summaries(tuple(same), sums, data, (least, most), total)
 
 
 @dataclass(eq=False)
@@ -204,16 +214,16 @@ def few_values_told(
     work = 0
     for group in summaries_of(outputs, numbers, data):
         anybody, one, left = Told(), Told(), 0
-        for at, cell in group.cells():
+        for at, cell in sorted(group.cells(), key=lambda each: len(each[1].values)):
             n = len(cell.values)
-            if not 2 <= n <= FEW or group.records[0][at] != n or group.records[1][at] != n:
+            if not 2 <= n <= FEW or not group.records[1][at] <= FEW:
                 continue
             if work > _WORK:
                 left += 1
                 continue
             sets = group.sets(at, n)
-            work += n * (len(sets) if sets is not None else _WORK // 100)
-            if sets is not None:
+            work += _WORK // 100 if sets is None else n * len(sets)
+            if sets is not None and not group.may_be_others(at, n):
                 sort_told(cell, sets, group.support, group.cap, data, appetite, anybody, one)
         if anybody.cells:
             yield _found(group, anybody, data, "the printed numbers leave no other in", ", though not whose each is")
