@@ -517,3 +517,24 @@ def test_few_events_behind_a_cox_model():
     assert found["few people behind a coefficient"].people == 3
     assert "fewer than 10 events" in found["few people behind a coefficient"].what
     assert "4 residual degrees of freedom (5 events among 80 records, 1 column)" in found["degrees of freedom"].what
+
+
+def test_weights_that_nobody_prints_hide_what_the_largest_has():
+    """100 weighted 9 times, or 90 weighted 10 times, make the same sum beside 1 once or ten times."""
+    book = Codebook((*CODEBOOK.variables, Variable("w", "integer", tuple(range(1, 11)))))
+    rows = [(0, 0, 0, 90, 9), *[(0, 0, 0, 1, 0)] * 11]
+    other = [(0, 0, 0, 100, 8), *rows[1:]]
+    table = Magnitudes(book, "pay", "pay", ("area",), ("sum",), weight="w")
+    data, changed = (Microdata(book, np.array(each, dtype=np.uint16)) for each in (rows, other))
+    assert np.array_equal(table.refit(data), table.refit(changed))
+    (found,) = [each for each in look([table], data, APPETITE) if each.rule == "dominance"]
+    assert not found.certain
+
+
+@pytest.mark.parametrize(("top", "certain"), [(95, True), (80, False)])
+def test_a_top_code_near_its_values_hides_no_dominance(top, certain):
+    """Whoever has 2 finds at most 103 less 2: 95 to 101 of 100 at most; of 80 to 100 that is 20 off."""
+    data = records((0, 0, 0, 99, 1), (0, 0, 0, 2, 1), (0, 0, 0, 1, 3))
+    table = Magnitudes(CODEBOOK, "pay", "pay", ("area",), ("sum",), protection=Protection(top_code=top))
+    found = by_rule(table, data)["dominance"]
+    assert found.certain == certain

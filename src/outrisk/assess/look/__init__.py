@@ -22,7 +22,8 @@ from outrisk.assess.look.of_association import of_association
 from outrisk.assess.look.of_bands import bands_subtracted
 from outrisk.assess.look.of_conditions import conditions_told
 from outrisk.assess.look.of_correlations import of_correlations
-from outrisk.assess.look.of_crossed import crossed_told
+from outrisk.assess.look.of_few_left import few_left
+from outrisk.assess.look.of_few_values import few_values_told
 from outrisk.assess.look.of_fixed_effects import of_fixed_effects, without_singletons
 from outrisk.assess.look.of_instruments import of_instruments
 from outrisk.assess.look.of_margins import of_margins, printed_alike
@@ -34,6 +35,7 @@ from outrisk.assess.look.of_shape import shapes_told
 from outrisk.assess.look.of_standardised import of_standardised
 from outrisk.assess.look.of_sums import parts_subtracted, sums_subtracted
 from outrisk.assess.look.of_surveys import as_tables, of_surveys
+from outrisk.assess.look.of_tables_together import tables_told
 from outrisk.assess.look.of_tests import beside_means, few_in_a_group
 from outrisk.assess.look.planes_subtracted import planes_subtracted
 from outrisk.assess.look.printed import Numbers
@@ -106,7 +108,7 @@ def look(
     found = [finding for output in outputs for rule in RULES for finding in rule(output, original, appetite, target)]
     numbers = Numbers.of(outputs, original)
     found += unsaid(shapes_told(outputs, numbers, original, appetite), found)
-    found += unsaid(crossed_told(outputs, numbers, original, target), found)
+    found += unsaid(tables_told(numbers, original, target, inside), found)
     found += unsaid(conditions_told(numbers, original, appetite, target), found)
     parts = as_subsets(outputs, original.codebook, rules)
     beside = beside_statistics(Numbers.of([*outputs, *parts], original) if parts else numbers, outputs, original)
@@ -125,8 +127,12 @@ def look(
     counts = counts_withheld(numbers, outputs, original, inside)
     found += [each for each in counts if (each.rule, each.output) not in there]
     found += beside_means(outputs, data=original, appetite=appetite)
-    found += given_back(outputs, original, appetite, target, inside)
+    given = list(given_back(outputs, original, appetite, target, inside))
+    found += [each for each in given if not each.certain]
+    found += unsaid((each for each in given if each.certain), found)
     found += unsaid(beside_curves(outputs, original, appetite, inside), found)
+    found += unsaid(few_left(outputs, numbers, original, appetite, inside), found)
+    found += unsaid(few_values_told(outputs, numbers, original, appetite), found)  # which hide nothing that says whose
     found += [
         Found(NOT_SEEN, False, output.name, 0, 0, f"No rule can read an output of kind {output.kind}.")
         for output in outputs

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import NOT_BOUNDED, Found, counted, named, plural
 from outrisk.assess.look.not_printed import tables_of
+from outrisk.assess.look.of_tables_together import one_answer
 from outrisk.assess.look.told import Told, complete
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
@@ -31,7 +32,7 @@ def given_back(
     outputs: Sequence[Output], data: Microdata, appetite: Appetite, target: str, inside: bool = False
 ) -> Iterator[Found]:
     """Cells that are protected, or small and not printed, and that only one number fits, or two, given what statistics
-    say of them.
+    say of them; and groups in which all tables that fit leave one answer.
     """
     statistics = list(released_of([output for output in outputs if statistic(output)], data))
     if not statistics:
@@ -40,6 +41,8 @@ def given_back(
         told = Told.whole(data, each.by, complete(data, each.where, each.statistics[0], ()))
         if len(each.fitting):
             yield from _told(each, told, data, appetite, inside)
+            names = [*each.printed.outputs, *each.statistics]
+            yield from one_answer(data, each.by, each.where, each.fitting.max(axis=0), names, target, inside)
         elif (
             each.many
             and (each.low < each.high).any()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import Found, Rows, counted, named, people, plural
 from outrisk.assess.look.told import cell_rows, rows_in
-from outrisk.assess.look.top_codes import open_from
+from outrisk.assess.look.top_codes import most_above, open_from
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
 from outrisk.outputs.smooth.shape import Shape
@@ -108,13 +108,15 @@ def dominance(output: Output, data: Microdata, appetite: Appetite, target: str) 
 
     (n, k): the n largest contributions are more than the share k of the total. p %: what is left without the two
     largest is less than the share p of the largest, so that the second can tell the largest to within p: where the
-    printed digits do not blur that and no value is below 0 it is certain. People: the fewest who break the rule.
+    printed digits, a top code, or weights that may be others do not blur that and no value is below 0 it is certain.
+    People: the fewest who break the rule.
     """
     if not isinstance(output, Magnitudes) or not {"mean", "sum"} & set(output.statistics):
         return
     cells = cells_of(output, data)
-    cap = open_from(output.codebook, output.value, output.protection.top_code, output.where)
-    blurs = [np.inf if is_capped(cell, cap) else _blur(cell, output) for cell in cells]
+    of = output.codebook, output.value, output.protection.top_code, output.where
+    cap, above = open_from(*of), most_above(*of)
+    blurs = [_blur(cell, output) + is_capped(cell, cap) * above for cell in cells]
     yield from dominated(output.name, output.value, cells, blurs, appetite)
 
 
@@ -189,7 +191,11 @@ def _fewest(cell: Cell, share: float) -> int:
 
 
 def _blur(cell: Cell, output: Magnitudes) -> float:
-    """To within how much the sum of a cell is printed."""
+    """To within how much the sum of a cell is printed; of a weighted one nobody knows the weight of another, and so
+    not the value, where there are several.
+    """
+    if output.weight and len(set(output.codebook[output.weight].values)) > 1:
+        return np.inf
     rounding = output.protection.half_of_sums
     halves = [
         0.5 * 10.0**-digits * cell.weights.sum() if statistic == "mean" else max(0.5 * 10.0**-digits, rounding)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -25,14 +24,7 @@ from outrisk.outputs.base import Array, Output
 from outrisk.outputs.smooth.shape import Shape
 from outrisk.outputs.smooth.shape_by_records import fewest_of
 from outrisk.outputs.smooth.shape_checks import of_cells
-from outrisk.outputs.tables.magnitudes import Magnitudes
-from outrisk.outputs.tables.quantiles import Quantiles
-from outrisk.problem.quantile_places import LINEAR, METHODS
-from outrisk.problem.released import ROUNDING, half_digit
 
-_MOST = 4_000_000  # values of all but one record of a cell that are tried
-_MOST_FREELY = 600_000  # of these where their sum is not known
-_FEW = 12  # records of a cell whose sets of values are tried at most
 _SLACK = 1e-9
 _ADVICE = "Withhold these cells (and the total, or a second cell of the row), or merge them with others."
 Ends = tuple[float, float]
@@ -60,7 +52,6 @@ def shapes_told(outputs: Sequence[Output], numbers: Numbers, data: Microdata, ap
     for output in outputs:
         if isinstance(output, Shape):
             cells = list(_cells(output, numbers, data))
-            yield from _few(output, cells, outputs, data)
             yield from _alike(output, cells, data)
             yield from _of_nothing(output, cells, data)
             if any(each not in ("skewness", "kurtosis", "cv") for each in output.shown):
@@ -187,18 +178,6 @@ def _cap(output: Shape) -> float:
     return open_from(output.codebook, output.value, output.protection.top_code, output.where)
 
 
-def _few(output: Shape, cells: Sequence[ToldCell], outputs: Sequence[Output], data: Microdata) -> Iterator[Found]:
-    """Cells of few records of which the printed numbers leave one set of values."""
-    beside = [_beside(other, data) for other in outputs if _is_beside(other, output)]
-    told = [each for each in cells if len(each.cell.values) > 1 and _one_answer(output, each, beside)]
-    cap = _cap(output)
-    told = [each for each in told if each.cell.values[0] < cap]
-    if not told:
-        return
-    who = np.concatenate([each.cell.rows[each.cell.values < cap] for each in told])
-    yield _known_by_one(output, told, who, data, "only one set of values has the printed numbers of")
-
-
 def _known_by_one(output: Shape, cells: Sequence[ToldCell], who: Rows, data: Microdata, why: str) -> Found:
     return Found.of(
         "same answer",
@@ -212,108 +191,6 @@ def _known_by_one(output: Shape, cells: Sequence[ToldCell], who: Rows, data: Mic
         _ADVICE,
         output.value,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Beside:
-    """Another summary of the same cells: its statistics by name, or quantiles, as which program has them, each from
-    where to where by cell.
-    """
-
-    names: tuple[str | float, ...]
-    of_type: int
-    low: Array  # (cells, statistics)
-    high: Array
-
-    def fits(self, at: int, sets: Array) -> Array:
-        """Which sets of values (b, n), each ascending, its numbers of a cell allow."""
-        fits = np.ones(len(sets), np.bool_)
-        for column, name in enumerate(self.names):
-            low, high = self.low[at, column], self.high[at, column]
-            if np.isfinite(low) and np.isfinite(high):
-                value = sets.std(axis=1, ddof=1) if name == "sd" else self._quantile(sets, float(name))
-                fits &= (value >= low - _SLACK * max(1.0, abs(low))) & (value <= high + _SLACK * max(1.0, abs(high)))
-        return fits  # type: ignore[return-value]
-
-    def _quantile(self, sets: Array, probability: float) -> Array:
-        method: Any = METHODS[self.of_type]
-        return np.asarray(np.quantile(sets, probability, axis=1, method=method))
-
-
-def _is_beside(other: Output, output: Shape) -> bool:
-    if not isinstance(other, Magnitudes | Quantiles) or (isinstance(other, Magnitudes) and other.weight):
-        return False
-    same = (other.value, other.by, other.where) == (output.value, output.by, output.where)
-    return same and other.protection.top_code == output.protection.top_code
-
-
-def _beside(other: Output, data: Microdata) -> Beside:
-    assert isinstance(other, Magnitudes | Quantiles)
-    low, high = other.publish(other.refit(data))
-    shown = other.shown if isinstance(other, Magnitudes) else other.probabilities
-    own = len(other.cells.labels) * len(shown)
-    half = half_digit(other.decimals[:own]) * ROUNDING
-    ends = [(end[:own] + sign * half).reshape(-1, len(shown)) for end, sign in ((low, -1), (high, 1))]
-    use = [at for at, each in enumerate(shown) if each == "sd" or not isinstance(each, str)]
-    of_type = other.of_type if isinstance(other, Quantiles) else LINEAR
-    return Beside(tuple(shown[at] for at in use), of_type, ends[0][:, use], ends[1][:, use])
-
-
-def _one_answer(output: Shape, told: ToldCell, beside: Sequence[Beside]) -> bool:
-    """Whether one set of values of the support alone has all printed numbers of a cell."""
-    n, support = len(told.cell.values), np.unique(output.support)
-    if told.records[0] != told.records[1]:
-        return False
-    total = max(told.total[0], n * float(support[0])), min(told.total[1], n * float(support[-1]))
-    sets = sets_with_sum(support, n, total, _MOST if np.isfinite(told.total).all() else _MOST_FREELY)
-    if sets is None and support[0] >= 0 and np.isfinite(told.total[1]):
-        sets = _below_largest(support, n, total, largest_left(told, support, None))
-    if sets is None:
-        return False
-    for other in beside:
-        sets = sets[other.fits(told.at, sets)]
-    numbers = output.of_many(sets) / output.scale
-    for column, name in enumerate(output.shown):
-        low, high = told.shares[name]
-        value = numbers[:, column]
-        fits = np.isnan(value) if np.isnan(low) else (value >= low - _SLACK) & (value <= high + _SLACK)
-        sets, numbers = sets[fits], numbers[fits]
-    return len(sets) == 1
-
-
-def _below_largest(support: Array, n: int, total: Ends, largest: Array) -> Array | None:
-    """The same sets as of `sets_with_sum` (b, n), by values that the largest may have (l,)."""
-    if not 2 <= n <= _FEW or len(largest) * len(support) ** max(n - 2, 1) > _MOST:
-        return None
-    found, size = list[Array](), 0
-    for last in largest:
-        rest = sets_with_sum(support[support <= last], n - 1, (total[0] - float(last), total[1] - float(last)))
-        size += 0 if rest is None else len(rest)
-        if rest is None or size > _MOST:
-            return None
-        found.append(np.column_stack([rest, np.full(len(rest), last)]))
-    return np.concatenate(found) if found else np.zeros((0, n))
-
-
-def sets_with_sum(support: Array, n: int, total: Ends, most: int = _MOST) -> Array | None:
-    """All sets of n values of a support (V,), each ascending, whose sum lies from a low to a high end, (b, n); None
-    where they are too many to be tried, more than `most`.
-    """
-    if n > _FEW or len(support) ** (n - 1) > most:
-        return None
-    first = np.zeros((1, 0))
-    for _ in range(n - 1):
-        grid = np.hstack([np.repeat(first, len(support), axis=0), np.tile(support, len(first))[:, None]])
-        first = grid[grid[:, -2] <= grid[:, -1]] if grid.shape[1] > 1 else grid
-    done, last = first.sum(axis=1), first[:, -1] if n > 1 else np.full(1, -np.inf)
-    slack = _SLACK * max(1.0, abs(total[0]), abs(total[1]))
-    start = np.searchsorted(support, np.maximum(total[0] - done - slack, last))
-    size = np.maximum(np.searchsorted(support, total[1] - done + slack, side="right") - start, 0)
-    if size.sum() > most:
-        return None
-    which = np.repeat(np.arange(len(first)), size)
-    place = np.arange(len(which)) - np.repeat(np.cumsum(size) - size, size) + start[which]
-    return np.hstack([first[which], support[place][:, None]])
 
 
 def _alike(output: Shape, cells: Sequence[ToldCell], data: Microdata) -> Iterator[Found]:

@@ -116,7 +116,8 @@ def cells_left(
     found = []
     for at in np.unique(place).tolist():
         if np.isfinite(low[at]) and np.isfinite(high[at]):
-            here = place == at
+            here = np.flatnonzero(place == at)
+            here = here[np.argsort(values[here], kind="stable")]
             owner = rows[here] if data.person is None else data.person[rows[here]]
             cell = Cell(cell_label(data.codebook, names, at), values[here], weight[here], rows[here], owner)
             of_weights = (1.0, 1.0) if not kind.weight else (0.0, np.inf)

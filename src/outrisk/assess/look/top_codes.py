@@ -16,6 +16,12 @@ def open_from(codebook: Codebook, name: str, top: float | None, where: str = "")
     return float(top) if top is not None and len(_above(codebook, name, top, where)) > 1 else np.inf
 
 
+def most_above(codebook: Codebook, name: str, top: float | None, where: str = "") -> float:
+    """By how much a value that counts as a top code may be larger; 0 without one."""
+    above = [] if top is None else _above(codebook, name, top, where)
+    return max(above) - float(top) if above and top is not None else 0.0
+
+
 def is_near(codebook: Codebook, name: str, top: float | None, where: str, share: float) -> bool:
     """Whether a top code tells whichever value counts as it to within a share of this."""
     above = [] if top is None else _above(codebook, name, top, where)
