@@ -1,0 +1,229 @@
+"""Tables of models as journals print them (by hand, numbers of statsmodels): each number is read as what it is, or the
+table is refused.
+"""
+
+import numpy as np
+import pytest
+import statsmodels.formula.api as smf
+from fair import codebook, data, frame, study
+from word_files import cell, paragraph, run, table, write
+
+from outrisk.codebook import Codebook, Variable
+from outrisk.errors import OutRiskError
+from outrisk.readers import remarks
+
+SMALL = {"kind": "logit", "formula": "affair ~ age + C(religion)"}
+LARGE = {"kind": "logit", "formula": "affair ~ age + C(religion) + educ"}
+LINEAR = {"kind": "ols", "formula": "affairs ~ age + C(religion)"}
+LIMITS = {"release": ["coefficients", "confidence_limits"]}
+ALL = {"release": ["coefficients", "confidence_limits", "p_values"]}
+ROWS = {"age": "age", **{f"religion {level}": f"C(religion)[T.{level}]" for level in "234"}, "educ": "educ"}
+RAISED = '<w:vertAlign w:val="superscript"/>'
+CAPTION = "Table 2. Odds ratios (95% CI) of an affair"
+NOTE = "Standard errors in parentheses. * p<0.05, ** p<0.01"
+
+
+def fit(entry):
+    return getattr(smf, entry["kind"])(entry["formula"], frame()).fit(**({} if entry["kind"] == "ols" else {"disp": 0}))
+
+
+def given(entry, path):
+    (released,) = study({**entry, "values": str(path)}).given(codebook()).values()
+    return released, released.recompute(data())
+
+
+def odds(model, name, sign="–"):
+    """'1.06 (1.05–1.06)'; '' of what the model has not."""
+    if name not in model.params:
+        return ""
+    low, high = np.exp(model.conf_int().loc[name])
+    return f"{np.exp(model.params[name]):.2f} ({low:.2f}{sign}{high:.2f})"
+
+
+def in_levels(*models, sign="–", reference="Ref.", **names):
+    """Rows of odds ratios, levels below their variable."""
+    rows = [[names.get("age", "Age"), *(odds(each, "age", sign) for each in models)]]
+    rows.append([names.get("religion", "Religion"), *("" for _ in models)])
+    rows.append(["1", *(reference for _ in models)])
+    return rows + [[level, *(odds(each, ROWS[f"religion {level}"], sign) for each in models)] for level in "234"]
+
+
+def with_p(model, **more):
+    p = ["", "", *(model.pvalues[f"C(religion)[T.{level}]"] for level in "234")]
+    shown = [model.pvalues["age"], *p]
+    said = [each if each == "" else "<0.001" if each < 0.001 else f"{each:.3f}" for each in shown]
+    return [[*row, each] for row, each in zip(in_levels(model, **more), said, strict=True)]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        ["OR (95% CI)", "P value"],
+        ["Adjusted OR (95% CI)a", "P Value"],
+        ["aOR* [95% CI]", "Sig."],
+        ["OR (95% Confidence Interval)", "p‡"],
+        ["Odds Ratio (95% CI)†", "P>|z|"],
+        ["OR (95% CI)", "Pr(>|z|)"],
+    ],
+)
+def test_heads_say_the_same_in_other_words(tmp_path, head):
+    path = write(tmp_path / "a.docx", "Table 2", table(["Variable", *head], *with_p(fit(SMALL))))
+    released, beside = given(SMALL | ALL, path)
+    assert beside.matched.all() and len(released.labels) == 20
+
+
+@pytest.mark.parametrize("sign", ["\u2010", "\u2011", "\u2012", "\u200b–", "–\u2060"])
+def test_hyphens_and_characters_without_width(tmp_path, sign):
+    rows = in_levels(fit(SMALL), sign=sign, religion="Reli\u00adgion")
+    released, beside = given(SMALL | LIMITS, write(tmp_path / "a.docx", CAPTION, table(["", "Model 1"], *rows)))
+    assert beside.matched.all() and len(released.labels) == 15
+
+
+@pytest.mark.parametrize(
+    "reference", ["[Reference]", "Reference category", "Baseline", "1.00 (NA)", "1.00 [Reference]"]
+)
+@pytest.mark.parametrize("head", ["OR (95% CI)", "Model 1"])
+def test_what_a_reference_level_says(tmp_path, reference, head):
+    rows = in_levels(fit(SMALL), reference=reference)
+    released, beside = given(SMALL | LIMITS, write(tmp_path / "a.docx", CAPTION, table(["", head], *rows)))
+    assert beside.matched.all() and len(released.labels) == 15
+
+
+@pytest.mark.parametrize("mark", ["*", "†", " ‡", "¹", cell(paragraph(run("Religion") + run("a", RAISED)))])
+def test_marks_of_footnotes_at_names_go(tmp_path, mark):
+    rows = in_levels(fit(SMALL), religion=mark if "<w:" in mark else f"Religion{mark}")
+    _, beside = given(SMALL | LIMITS, write(tmp_path / "a.docx", CAPTION, table(["", "Model 1"], *rows)))
+    assert beside.matched.all()
+
+
+@pytest.mark.parametrize("beside_it", [[], ["P value"]])
+def test_of_models_below_one_head_the_first_is_not_just_taken(tmp_path, beside_it):
+    """`OR (95% CI)` over `Model 1` and `Model 2` heads both."""
+    rows = [[*row, *("0.01" for _ in beside_it)] for row in in_levels(fit(SMALL), fit(LARGE))]
+    head = [cell("", 1, "restart"), cell("OR (95% CI)", 2), *beside_it]
+    below = [cell("", 1, "continue"), "Model 1", "Model 2", *("" for _ in beside_it)]
+    path = write(tmp_path / "a.docx", "Table 2", table(head, below, *rows))
+    with pytest.raises(OutRiskError, match=r"it has 2 models: 1 'OR \(95% CI\) Model 1', 2 'OR \(95% CI\) Model 2'"):
+        given(SMALL | LIMITS, path)
+    assert given(SMALL | LIMITS, f"{path}#1#1")[1].matched.all()
+
+
+def test_a_column_that_looks_like_a_model_and_does_not_say_so_is_asked_about(tmp_path):
+    rows = in_levels(fit(SMALL), fit(LARGE))
+    path = write(tmp_path / "a.docx", "Table 2", table(["", "Crude OR (95% CI)", "Fully specified"], *rows))
+    with pytest.raises(OutRiskError, match="the column 'Fully specified' has estimates with limits"):
+        given(SMALL | LIMITS, path)
+
+
+def columns(heads, second, entries=(LINEAR, LINEAR | {"formula": LINEAR["formula"] + " + educ"})):
+    """A pair of columns a model, named in two lines."""
+    models = [fit(entry) for entry in entries]
+    rows = [[cell(""), cell("Model 1", 2), cell("Model 2", 2)], ["", *heads, *heads]]
+    for shown, name in {**ROWS, "Constant": "Intercept"}.items():
+        texts = [(f"{m.params[name]:.3f}", second(m, name)) if name in m.params else ("", "") for m in models]
+        rows.append([shown, *(text for pair in texts for text in pair)])
+    return table(*rows)
+
+
+@pytest.mark.parametrize("heads", [("Coef.", "(SE)"), ("β", "SE"), ("Est.", "s.e."), ("Estimate", "Std. Error")])
+def test_standard_errors_are_no_model(tmp_path, heads):
+    path = write(tmp_path / "a.docx", "Table 1", columns(heads, lambda m, name: f"{m.bse[name]:.3f}"), NOTE)
+    released, beside = given(LINEAR, f"{path}#1#1")
+    assert beside.matched.all()
+    released, beside = given(LINEAR | {"formula": LINEAR["formula"] + " + educ"}, f"{path}#1#2")
+    assert beside.matched.all() and "educ" in released.labels
+
+
+def test_statistics_are_no_model(tmp_path):
+    path = write(tmp_path / "a.docx", "Table 1", columns(("β", "t"), lambda m, name: f"{m.tvalues[name]:.2f}"), NOTE)
+    with remarks.kept() as said:
+        _, beside = given(LINEAR | {"formula": LINEAR["formula"] + " + educ"}, f"{path}#1#2")
+    assert beside.matched.all() and any("passed over: t" in each for each in said)
+
+
+@pytest.mark.parametrize("where", ["head", "note"])
+def test_standard_errors_in_columns_may_be_robust(tmp_path, where):
+    model = smf.ols(LINEAR["formula"], frame()).fit(cov_type="HC1")
+    rows = [
+        [shown, f"{model.params[name]:.3f}", f"{model.bse[name]:.3f}"]
+        for shown, name in {**ROWS, "Constant": "Intercept"}.items()
+        if name in model.params
+    ]
+    head = ["", "B", "Robust SE" if where == "head" else "SE"]
+    notes = [] if where == "head" else ["Robust standard errors."]
+    path = write(tmp_path / "a.docx", "Table 1", table(head, *rows), *notes)
+    assert not any("standard error" in label for label in given(LINEAR, path)[0].labels)
+    released, beside = given(LINEAR | {"covariance": "HC1"}, path)
+    assert beside.matched.all() and "age: standard error" in released.labels
+
+
+def side(*entries, top=(), below=()):
+    """A column a model, standard errors below estimates."""
+    models = [fit(entry) for entry in entries]
+    rows = [["", *(f"({at})" for at, _ in enumerate(entries, 1))], *top]
+    for shown, name in {**ROWS, "Constant": "Intercept"}.items():
+        rows.append([shown, *(f"{m.params[name]:.3f}**" if name in m.params else "—" for m in models)])
+        rows.append(["", *(f"({m.bse[name]:.3f})" if name in m.params else "" for m in models)])
+    return table(*rows, *below)
+
+
+def test_economists_rows_of_a_model(tmp_path):
+    """The number of people above the terms, a dash for what a model has not, fixed effects and means below."""
+    more = [["Region FE", "Yes", "No"], ["Mean of dep. var.", "0.32", "0.32"], ["Sample size", "6,366", "6,366"]]
+    made = side(SMALL, LARGE, below=more)
+    note = "Standard errors are reported in parentheses. * p<0.05"
+    released, beside = given(SMALL, f"{write(tmp_path / 'a.docx', 'Table 1. Logit', made, note)}#1#1")
+    assert beside.matched.all() and {"number of records", "age: standard error"} <= {*released.labels}
+    top = [["No. of participants", "6,366", "6,366"]]
+    path = write(tmp_path / "b.docx", "Table 1. Logit", side(SMALL, LARGE, top=top), note)
+    released, beside = given(LARGE, f"{path}#1#2")
+    assert beside.matched.all() and "number of records" in released.labels
+
+
+def test_a_note_within_a_table_of_latex(tmp_path):
+    model = fit(SMALL)
+    lines = [r"\begin{tabular}{lc}", r" & (1) \\ \hline"]
+    for shown, name in {**ROWS, "Constant": "Intercept"}.items():
+        if name in model.params:
+            lines += [rf"{shown} & {model.params[name]:.3f} \\", rf" & ({model.bse[name]:.3f}) \\"]
+    lines += [r"\hline", r"\multicolumn{2}{l}{\footnotesize Standard errors in parentheses}\\", r"\end{tabular}"]
+    (tmp_path / "a.tex").write_text("\n".join(lines))
+    released, beside = given(SMALL, tmp_path / "a.tex")
+    assert beside.matched.all() and "age: standard error" in released.labels
+
+
+@pytest.mark.parametrize("level", ["F", "N"])
+@pytest.mark.parametrize("first", [True, False])
+def test_levels_with_the_name_of_a_statistic(tmp_path, level, first):
+    """F of sex, and N for no, are levels where their cell is no number alone."""
+    other = {"F": "M", "N": "Y"}[level]
+    small = Codebook((Variable("affair", "categorical", ("0", "1")), Variable("x", "categorical", (level, other))))
+    rows = [[level, "1.50 (1.10–2.00)"], [other, "Ref."]]
+    path = write(tmp_path / "a.docx", CAPTION, table(["", "Model 1"], ["x", ""], *(rows if first else rows[::-1])))
+    entry = {"kind": "logit", "formula": f"affair ~ C(x, Treatment(reference='{other}'))", **LIMITS}
+    (released,) = study({**entry, "values": str(path)}).given(small).values()
+    assert list(released.values[1::2]) == [1.5, 1.1, 2.0]
+
+
+@pytest.mark.parametrize(("number", "message"), [("(0.50)", "in brackets"), ("5.0%", "a percentage")])
+def test_an_estimate_that_may_be_another_number_is_refused(tmp_path, number, message):
+    rows = [["age", number, "0.1"], ["religion 2", "0.2", "0.1"], ["religion 3", "0.2", "0.1"]]
+    rows += [["religion 4", "0.2", "0.1"], ["Constant", "0.2", "0.1"]]
+    path = write(tmp_path / "a.docx", "Table 1", table(["", "Estimate", "SE"], *rows))
+    with pytest.raises(OutRiskError, match=f"the value of age is '.*', {message}"):
+        given(LINEAR, path)
+
+
+@pytest.mark.parametrize("said", ["(×100)", "multiplied by 100"])
+def test_estimates_of_another_size_are_refused(tmp_path, said):
+    made = columns(("Estimate", "SE"), lambda m, name: f"{m.bse[name]:.3f}")
+    path = write(tmp_path / "a.docx", f"Table 1. Coefficients {said}", made)
+    with pytest.raises(OutRiskError, match="of another scale"):
+        given(LINEAR, f"{path}#1#1")
+
+
+def test_a_model_of_some_people_by_its_head_asks_for_them(tmp_path):
+    rows = in_levels(fit(SMALL))
+    path = write(tmp_path / "a.docx", CAPTION, table(["", "Teacher_nurse"], *rows))
+    with pytest.raises(OutRiskError, match="'Teacher_nurse', a level of 'occ'; give the output its 'where'"):
+        given(SMALL | LIMITS, path)
