@@ -50,7 +50,7 @@ def in_columns(grid: Grid) -> Grid | None:
             above = [[each[at] for at in kept] for each in grid[:number]]
             return in_columns([*above, named, *(_joined(each, pairs) for each in grid[number + 1 :])])
         estimates = [head for head in heads[1:] if head and re.match(r"OR|HR|I?RR|PR|log|exp|estimate", head)]
-        others = [head for head in heads[1:] if head and re.search(r"SE|ci|% CI|p-value", head)]
+        others = [head for head in heads[1:] if head and re.search(r"SE|ci|% CI|p-value|statistic", head)]
         if estimates and others and not over_several(grid, number):
             standard = any(
                 re.fullmatch(r"beta|β|standardi[sz]ed .*", bare(cell)) and head != "estimate"

@@ -24,8 +24,9 @@ _SINGLE = {
 _FITS = re.compile(  # no more than their names, as `children` and `score` are variables
     r"(?i)adj(?:usted|\.)? ?r(?:2|²|\^2|[ -]?sq).*|r-squared adj\.?|r2 .*|aic|bic|akaike inf.*|bayesian inf.*|deviance|"
     r"residual std.*|rmse|f(?:[ -]?stat.*)?|chi(?:[ -]?(?:2|²|\^2|sq).*)?|(?:wald|lr|score)(?: \(.*\))? test.*|wald|"
-    r"max\. possible.*|df(?:[ .(].*)?|theta|sigma|c-index|concordance|num\. events|events|num\. groups.*|icc(?:[ (].*)?|"
-    r"mean (?:of )?(?:the )?dep.*|dep\w*\.? var\w*\.? mean|control (?:group )?mean|(?:n(?:o\.|umber)? (?:of )?)?clusters"
+    r"max\. possible.*|df(?:[ .(].*)?|theta|sigma|c-index|concordance|num\. events|events|num\. groups.*|"
+    r"icc(?:[ (].*)?|mean (?:of )?(?:the )?dep.*|dep\w*\.? var\w*\.? mean|control (?:group )?mean|"
+    r"(?:n(?:o\.|umber)? (?:of )?)?clusters"
 )
 _DASHES = "[—–-]{1,3}"
 _STARS_ONLY = re.compile(r"[*†‡+]+|n\.?s\.?|[+−-]{1,3}")
