@@ -2,7 +2,10 @@
 table is refused.
 """
 
+import itertools
+
 import numpy as np
+import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 from fair import codebook, data, frame, study
@@ -227,3 +230,81 @@ def test_a_model_of_some_people_by_its_head_asks_for_them(tmp_path):
     path = write(tmp_path / "a.docx", CAPTION, table(["", "Teacher_nurse"], *rows))
     with pytest.raises(OutRiskError, match="'Teacher_nurse', a level of 'occ'; give the output its 'where'"):
         given(SMALL | LIMITS, path)
+
+
+GROUPS = [part for _, part in frame().groupby("affair")]
+TABLE_ONE = {"kind": "table_one", "by": "affair"}
+COUNTS = {"kind": "frequencies", "by": ["religion", "affair"]}
+
+
+def below_groups(heads, rows):
+    """Two columns below each group's head: of each row its name, and its two cells by group."""
+    above = [cell("", 1, "restart"), *(cell(f"{at} (n = {len(part):,})", 2) for at, part in enumerate(GROUPS))]
+    cells = [[name, *itertools.chain(*(texts(part) for part in GROUPS))] for name, texts in rows.items()]
+    return table(above, [cell("", 1, "continue"), *heads, *heads], *cells)
+
+
+@pytest.mark.parametrize("heads", [("n", "%"), ("%", "n"), ("No.", "Percent"), ("%", "N")])
+@pytest.mark.parametrize("digits", [0, 1])
+def test_counts_and_percentages_below_the_head_of_a_group(tmp_path, heads, digits):
+    def texts(level):
+        def of(part):
+            n = int((part["religion"] == level).sum())
+            pair = [f"{n:,}", f"{100 * n / len(part):.{digits}f}"]
+            return pair if heads[0][0] in "nN" else pair[::-1]
+
+        return of
+
+    rows = {"religion": lambda part: ("", ""), **{str(level): texts(level) for level in (1, 2, 3, 4)}}
+    path = write(tmp_path / "a.docx", "Table 1", below_groups(heads, rows))
+    for released in study({**TABLE_ONE, "values": str(path)}).given(codebook()).values():
+        assert released.recompute(data()).matched.all() and released.values[0] in (len(GROUPS[0]), 613)
+
+
+@pytest.mark.parametrize("heads", [("Mean", "SD"), ("SD", "Mean")])
+def test_means_and_sds_below_the_head_of_a_group(tmp_path, heads):
+    def texts(name):
+        def of(part):
+            pair = [f"{part[name].mean():.2f}", f"{part[name].std():.2f}"]
+            return pair if heads[0] == "Mean" else pair[::-1]
+
+        return of
+
+    rows = {name: texts(name) for name in ("age", "educ")}
+    found = study({**TABLE_ONE, "values": str(write(tmp_path / "a.docx", "T", below_groups(heads, rows)))})
+    outputs = list(found.given(codebook()).values())
+    assert all(each.recompute(data()).matched.all() for each in outputs)
+    assert "affair=0: sd of age" in [label for each in outputs for label in each.labels]
+
+
+def crossed(share):
+    """A cross table with what `share` makes of all counts in brackets behind them."""
+    counts = pd.crosstab(frame()["religion"], frame()["affair"])
+    behind = share(counts)
+    rows = [
+        [str(level), *(f"{counts.loc[level, at]:,} ({behind.loc[level, at]:.1f})" for at in (0, 1))]
+        for level in counts.index
+    ]
+    return [[*row, f"{counts.loc[int(row[0])].sum():,}"] for row in rows]
+
+
+@pytest.mark.parametrize(
+    "share",
+    [
+        lambda counts: 100 * counts.div(counts.sum(axis=1), axis=0),
+        lambda counts: 100 * counts / counts.sum(),
+        lambda counts: 100 * counts / counts.to_numpy().sum(),
+    ],
+)
+def test_percentages_behind_counts_of_a_cross_table(tmp_path, share):
+    path = write(tmp_path / "a.docx", "Table 2", table(["religion", "0", "1", "Total"], *crossed(share)))
+    found = study({**COUNTS, "values": str(path)}).given(codebook()).values()
+    assert all(each.recompute(data()).matched.all() for each in found)
+
+
+@pytest.mark.parametrize("share", [lambda counts: counts * 0.9, lambda counts: 100 * counts / 6000])
+def test_other_numbers_behind_counts_are_refused(tmp_path, share):
+    """Expected numbers, or percentages of other people."""
+    path = write(tmp_path / "a.docx", "Table 2", table(["religion", "0", "1", "Total"], *crossed(share)))
+    with pytest.raises(OutRiskError, match="which is not a number"):
+        study({**COUNTS, "values": str(path)}).given(codebook())
