@@ -23,7 +23,9 @@ def with_pairs_joined(grid: Grid) -> Grid:
             gone = {*pairs.values()}
             kept = [at for at in range(len(grid[number])) if at not in gone]
             heads = [[row[min(at, pairs.get(at, at))] for at in kept] for row in grid[:number]]
-            return [*heads, *([_joined(row, at, pairs) for at in kept] for row in grid[number:])]
+            joined = [[_joined(row, at, pairs) for at in kept] for row in grid[number:]]
+            joined[0] = [re.sub(rf"(?i)(?:{_PAIRS[0][0]}) \((?:{_PAIRS[0][1]})\)", "n (%)", cell) for cell in joined[0]]
+            return [*heads, *joined]
     return grid
 
 
