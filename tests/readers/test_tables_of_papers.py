@@ -165,6 +165,8 @@ def side(*entries, top=(), below=()):
     models = [fit(entry) for entry in entries]
     rows = [["", *(f"({at})" for at, _ in enumerate(entries, 1))], *top]
     for shown, name in {**ROWS, "Constant": "Intercept"}.items():
+        if not any(name in m.params for m in models):
+            continue
         rows.append([shown, *(f"{m.params[name]:.3f}**" if name in m.params else "—" for m in models)])
         rows.append(["", *(f"({m.bse[name]:.3f})" if name in m.params else "" for m in models)])
     return table(*rows, *below)
@@ -181,6 +183,29 @@ def test_economists_rows_of_a_model(tmp_path):
     path = write(tmp_path / "b.docx", "Table 1. Logit", side(SMALL, LARGE, top=top), note)
     released, beside = given(LARGE, f"{path}#1#2")
     assert beside.matched.all() and "number of records" in released.labels
+
+
+@pytest.mark.parametrize(
+    ("note", "second", "label"),
+    [
+        ("Standard errors in parentheses, t-statistics in brackets.", "tvalues", ""),
+        ("Standard errors in parentheses and p-values in square brackets.", "pvalues", "age: p-value"),
+    ],
+)
+def test_parentheses_and_brackets_may_have_two_things(tmp_path, note, second, label):
+    model, rows = fit(SMALL), [["", "Model 1"]]
+    for shown, name in {**ROWS, "Constant": "Intercept"}.items():
+        if name in model.params:
+            rows += [[shown, f"{model.params[name]:.3f}"], ["", f"({model.bse[name]:.3f})"]]
+            rows.append(["", f"[{getattr(model, second)[name]:.3f}]"])
+    released, beside = given(SMALL, write(tmp_path / "a.docx", "Table 1. Logit", table(*rows), note))
+    assert beside.matched.all() and "age: standard error" in released.labels and (not label or label in released.labels)
+
+
+def test_errors_by_bootstrap_are_not_those_of_the_model(tmp_path):
+    made = side(SMALL)
+    path = write(tmp_path / "a.docx", "Table 1. Logit", made, "Bootstrapped standard errors in parentheses.")
+    assert not any("standard error" in label for label in given(SMALL, path)[0].labels)
 
 
 def test_a_note_within_a_table_of_latex(tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from outrisk.errors import OutputError
@@ -48,11 +48,13 @@ def is_estimate(cell: str) -> bool:
 
 @dataclass
 class Rows:
-    """Rows as they are met: texts by part of the model in the column `at`; `second` is what brackets have."""
+    """Rows as they are met: texts by part of the model in the column `at`; `second`: what brackets have, by the one that
+    opens.
+    """
 
     place: str
     at: int
-    second: str
+    second: Mapping[str, str]
     rows: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     single: dict[str, str] = field(default_factory=dict)
     others: list[str] = field(default_factory=list)
@@ -135,7 +137,7 @@ class Rows:
         """Take what is in brackets."""
         name, texts = self.rows[-1]
         inner = re.sub(r"[*†‡+]+$", "", cell.strip()).strip().strip("()[]{}").strip()
-        part = self.second
+        part = self.second.get(cell.strip()[:1], "")
         if known := re.fullmatch(r"([tzp]) ([=<]) (.*)", inner):
             part, inner = (
                 ("p_values" if known[1] == "p" else "statistic"),

@@ -84,7 +84,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     second = _in_brackets(said, source.name)
     if not second and (stargazer or texreg):
         remark(source.name, "numbers in brackets are read as standard errors, as stargazer and texreg write them")
-        second = "standard_errors"
+        second = dict.fromkeys("([{", "standard_errors")
     if layout.passed:
         remark(
             source.name,
@@ -173,9 +173,9 @@ def _chosen(layout: _Layout, model: int | None, name: str, say: str) -> int:
     return layout.models[(model or 1) - 1]
 
 
-def _in_brackets(said: str, name: str) -> str:
-    """What the words of a table say that single numbers in brackets are; '' where they say nothing. OutputError where
-    they say several things.
+def _in_brackets(said: str, name: str) -> dict[str, str]:
+    """What the words of a table say that single numbers are, by the bracket that opens; nothing where they say
+    nothing. OutputError where they say several things.
     """
     near = " ".join(re.findall(rf"(?i){_IN}", said)).casefold()
     inside = [f"{text.casefold().strip()} " for text in re.findall(r"[(\[]([^()\[\]]*)[)\]]", said)]
@@ -186,12 +186,26 @@ def _in_brackets(said: str, name: str) -> str:
     ]
     near = f"{near} {' '.join(alone)} "
     found = list(dict.fromkeys(part for words, part in _SAYS if re.search(words, near)))
+    if len(found) > 1 and (apart := _by_bracket(said)):
+        return apart
     if len(found) > 1:
         raise OutputError(
             f"{name}: what its numbers in brackets are may be {' or '.join(found).replace('_', ' ')}; keep one of "
             "these in its caption and notes"
         )
-    return found[0] if found else ""
+    return dict.fromkeys("([{", found[0]) if found else {}
+
+
+def _by_bracket(said: str) -> dict[str, str]:
+    """What is in parentheses and what in brackets, where words tell them apart, each once; else nothing."""
+    parts: dict[str, set[str]] = {"(": set(), "[": set()}
+    for clause in re.split(r"[.;,\n]\s| and | while ", said.casefold()):
+        told = {part for words, part in _SAYS if re.search(words, clause)}
+        for opening, word in (("(", "parenthes"), ("[", "bracket")):
+            if word in clause:
+                parts[opening] |= told or {""}
+    single = {opening: next(iter(told)) for opening, told in parts.items() if len(told) == 1}
+    return single if len(single) == 2 and all(single.values()) and len({*single.values()}) == 2 else {}
 
 
 def _coefficients(found: Rows, said: str, head: str, own: bool) -> Coefficients:

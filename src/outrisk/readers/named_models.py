@@ -25,7 +25,10 @@ _OTHER_SCALE = re.compile(
 )
 _WEIGHTED = re.compile(r"(?i)\bweighted\b|\b(?:survey|sampling|probability) weights\b")
 _UNWEIGHTED = re.compile(r"(?i)\b(?:un|not |non-?)weighted\b|\b(?:no|without)(?: \w+)? weights\b")
-_ROBUST = re.compile(r"(?i)\brobust\b|heteroske|\bhc\d\b")
+_ROBUST = re.compile(
+    r"(?i)\brobust\b|heteroske|\bhc\d\b|bootstrap|jackknife|\blineari[sz]ed\b|newey|driscoll|\bsandwich\b|"
+    r"\bwhite(?:'s)? (?:standard|s\.?e)"
+)
 _RESPONSE = re.compile(r"[A-Za-z_][\w.]*(?:\([\w.]+\))?")
 _NO_RESPONSE = re.compile(
     r"(?i)m(?:odels?|od)?[._]?\d*|b|beta|coef\w*|estimates?|[ac]?(?:or|hr|irr|rr|pr)s?|full|final|base\w*|all|total|"
