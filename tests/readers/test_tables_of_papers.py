@@ -160,6 +160,43 @@ def test_standard_errors_in_columns_may_be_robust(tmp_path, where):
     assert beside.matched.all() and "age: standard error" in released.labels
 
 
+@pytest.mark.parametrize(
+    "heads",
+    [
+        (["", "OR", "Lower 95% CI", "Upper 95% CI", "P value"],),
+        (["", "OR", "95% LCL", "95% UCL", "p"],),
+        (["", "OR", cell("95% CI", 2), "P value"],),
+        (["", "OR", cell("95% CI", 2), "P value"], ["", "", "Lower", "Upper", ""]),
+        (["", cell("Model 1", 4)], ["", "aOR", "CI low", "CI high", "Sig."]),
+    ],
+)
+def test_limits_in_two_columns(tmp_path, heads):
+    model, rows = fit(SMALL), []
+    for shown, name in list(ROWS.items())[:4]:
+        low, high = np.exp(model.conf_int().loc[name])
+        p = model.pvalues[name]
+        rows.append([shown, *(f"{each:.2f}" for each in (np.exp(model.params[name]), low, high))])
+        rows[-1].append("<0.001" if p < 0.001 else f"{p:.3f}")
+    released, beside = given(SMALL | ALL, write(tmp_path / "a.docx", "Table 2", table(*heads, *rows)))
+    assert beside.matched.all() and len(released.labels) == 20
+    if "LCL" in heads[0][2]:
+        text = [[each.replace("95%", "90%") for each in heads[0]]]
+        released, _ = given(SMALL | ALL, write(tmp_path / "b.docx", "Table 2", table(*text, *rows)))
+        assert "age: lower 90 %" in released.labels
+
+
+@pytest.mark.parametrize("head", ["b (SE)", "β (SE)", "Coefficient (Std. Err.)"])
+def test_errors_in_the_cell_of_an_estimate_beside_p(tmp_path, head):
+    model, rows = fit(SMALL), []
+    for shown, name in {**ROWS, "Constant": "Intercept"}.items():
+        if name in model.params:
+            p = model.pvalues[name]
+            rows.append([shown, f"{model.params[name]:.3f} ({model.bse[name]:.3f})"])
+            rows[-1].append("<0.001" if p < 0.001 else f"{p:.3f}")
+    released, beside = given(SMALL, write(tmp_path / "a.docx", "Table 1. Logit", table(["", head, "P value"], *rows)))
+    assert beside.matched.all() and len(released.labels) == 15
+
+
 def side(*entries, top=(), below=()):
     """A column a model, standard errors below estimates."""
     models = [fit(entry) for entry in entries]

@@ -48,7 +48,7 @@ _HEADS = {
     "conf.low": "limits",
     "ci": "limits",
 }
-_LIMITS = re.compile(r"(\d\d(?:\.\d+)?) ?% ?[a-z]{2,3}")
+_LIMITS = re.compile(r"(\d\d(?:\.\d+)?) ?% ?(?![lu]c?l$)[a-z]{2,3}")
 _BOTH = re.compile(r"(.+?) ?\((.+)\)")
 _ADJUSTED = re.compile(r"(?:adjusted|adj\.?|unadjusted|crude|univariable|multivariable|[ac](?=(?:or|hr|irr|rr|pr)$)) ?")
 _SINGLE = {"no. obs.": "n", "r²": "r2", "log-likelihood": "log_likelihood"}  # rows by add_glance_table
@@ -68,6 +68,10 @@ class _Column:
 
 def recognises(source: Source) -> bool:
     """Whether a line of it heads estimates by OR, Beta and the like, beside limits or p-values."""
+    if source.tables or source.chosen is not None:  # whose limits may have two columns, see `journal_columns`
+        heads = [{beside(bare(cell)) for cell in row} for grid in _grids(source) for row in grid[:6]]
+        if any({"lower", "upper"} <= row for row in heads):
+            return False
     return any(_header(grid) is not None for grid in _grids(source))
 
 

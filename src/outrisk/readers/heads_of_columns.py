@@ -12,11 +12,11 @@ from outrisk.readers.printed_tables import Grid, is_number
 _MARK = re.compile(  # of a footnote, or what makes names of columns differ
     r"(?<=[a-z)])(?:[¹²³⁴-⁹](?:[,⁻]?[¹²³⁴-⁹])*|\d(?:,\s?\d)*|_\d+|\.\.\.\d+)$|(?<=[)\]])\s?[a-e]$|\s?[†‡§¶#]+$"
 )
-_LIMIT = r"(?: (?:limit|bound|ci|95 ?%))?"
+_LIMIT = r"(?: (?:limit|bound|(?:\d\d ?% ?)?c\.?i\.?|\d\d ?%))?"
 _BESIDE = (  # of a column, in small letters -> what gtsummary calls it, the first that fits
     (r"(?:(?:robust|clustered|rob\.) )?(?:s\.?e\.?|std\.? ?err(?:or)?s?\.?|standard errors?)", "SE"),
-    (rf"(?:\d\d ?% )?(?:c\.?i\.? )?(?:lower|ll|lcl){_LIMIT}", "lower"),
-    (rf"(?:\d\d ?% )?(?:c\.?i\.? )?(?:upper|ul|ucl){_LIMIT}", "upper"),
+    (rf"(?:\d\d ?% )?(?:c\.?i\.? )?(?:lower|low|ll|lcl){_LIMIT}", "lower"),
+    (rf"(?:\d\d ?% )?(?:c\.?i\.? )?(?:upper|high|ul|ucl){_LIMIT}", "upper"),
     (r"p|sig\.?|p[ -]?val(?:ue)?s?\.?[a-e]?|(?:pr ?\(|p ?)> ?\|[zt]\|\)?", "p-value"),
     (r"[tz]|[tz][ -]?(?:stat(?:istic)?s?\.?|values?|ratios?|scores?)|wald(?: .*)?|df", "statistic"),
 )

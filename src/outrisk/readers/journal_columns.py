@@ -10,7 +10,7 @@ from outrisk.readers.cells_of_models import plain, whole
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.heads_of_columns import bare, beside, over_several
 from outrisk.readers.named_models import as_said
-from outrisk.readers.printed_tables import PrintedTable, without_span
+from outrisk.readers.printed_tables import PrintedTable, is_number, without_span
 from outrisk.readers.source import Grid, Source
 
 _HEADS = (  # of a column, in small letters -> what gtsummary calls it, the first that fits
@@ -21,7 +21,7 @@ _HEADS = (  # of a column, in small letters -> what gtsummary calls it, the firs
     (r"prevalence ratios?", "PR"),
     (r"log[ -]?odds", "log(OR)"),
     (r"exp ?\(b\)|exp ?\(beta\)|exp ?\(coef\.?\)", "exp(Beta)"),
-    (r"est\.?|estimates?|coeff?s?\.?|coefficients?|b|unstandardi[sz]ed b", "estimate"),
+    (r"est\.?|estimates?|coeff?s?\.?|coefficients?|b|β|beta|unstandardi[sz]ed b", "estimate"),
 )
 _ADJUSTED = re.compile(
     r"^(?:adjusted|adj\.?|unadjusted|crude|univaria\w+|multivaria\w+|[ac](?=(?:or|hr|irr|rr|pr)\b))\s*"
@@ -43,12 +43,12 @@ def in_columns(grid: Grid) -> Grid | None:
     grid = whole(grid)
     for number, row in enumerate(grid[:_MOST_HEADS]):
         heads = _heads(row)
-        pairs = [at for at in range(1, len(heads) - 1) if heads[at : at + 2] == ["lower", "upper"]]
+        pairs = [at for at in range(1, len(heads) - 1) if _are_limits(heads[at : at + 2], at, grid[number + 1 :])]
         if pairs:
             kept = [at for at in range(len(row)) if at - 1 not in pairs]
-            named = ["CI" if at in pairs else row[at] for at in kept]
-            above = [[each[at] for at in kept] for each in grid[:number]]
-            return in_columns([*above, named, *(_joined(each, pairs) for each in grid[number + 1 :])])
+            above = {at: _limits_of([each[at] for each in grid[: number + 1]]) for at in pairs}
+            named = [above.get(at, row[at]) for at in kept]
+            return in_columns([named, *(_joined(each, pairs) for each in grid[number + 1 :])])
         estimates = [head for head in heads[1:] if head and re.match(r"OR|HR|I?RR|PR|log|exp|estimate", head)]
         others = [head for head in heads[1:] if head and re.search(r"SE|ci|% CI|p-value|statistic", head)]
         if estimates and others and not over_several(grid, number):
@@ -59,7 +59,7 @@ def in_columns(grid: Grid) -> Grid | None:
             if standard and "estimate" not in estimates:
                 return None
             named = [
-                "label" if "estimate" in heads else "Characteristic",
+                "label" if any(head.startswith("estimate") for head in heads) else "Characteristic",
                 *(c if h in ("", "statistic") else h for h, c in zip(heads[1:], row[1:], strict=True)),
             ]
             if standard:
@@ -101,10 +101,29 @@ def _said(table: PrintedTable) -> str:
 
 def _heads(row: list[str]) -> list[str]:
     """What gtsummary calls columns: β is an estimate where no other column is."""
-    heads = [_head(cell) for cell in row]
-    if "estimate" in heads:
-        return heads
-    return ["estimate" if bare(cell) in ("β", "beta") else head for cell, head in zip(row, heads, strict=True)]
+    heads = [(_head(cell), bare(cell).startswith(("β", "beta"))) for cell in row]
+    other = any(head.startswith("estimate") and not beta for head, beta in heads)
+    return ["" if beta and other else head for head, beta in heads]
+
+
+def _limits_of(heads: list[str]) -> str:
+    """The head of a column that both limits get, with the level that one of the heads above says."""
+    level = re.search(r"(\d\d(?:[.,]\d+)?) ?%", " ".join(heads))
+    return f"{level[1]}% CI" if level else "CI"
+
+
+def _of_limits(head: str) -> bool:
+    return head == "ci" or head.endswith("% CI")
+
+
+def _are_limits(heads: list[str], at: int, rows: Grid) -> bool:
+    """Whether a column and the next one have lower and upper limits: by their heads, or below one head of limits."""
+    if heads == ["lower", "upper"]:
+        return True
+    both = [row[at : at + 2] for row in rows if row[at] and row[at + 1]]
+    return (
+        _of_limits(heads[0]) and not heads[1] and bool(both) and all(map(is_number, (c for pair in both for c in pair)))
+    )
 
 
 def _head(cell: str) -> str:

@@ -48,8 +48,8 @@ def is_estimate(cell: str) -> bool:
 
 @dataclass
 class Rows:
-    """Rows as they are met: texts by part of the model in the column `at`; `second`: what brackets have, by the one that
-    opens.
+    """Rows as they are met: texts by part of the model in the column `at`; `second`: what brackets have, by their
+    opening sign.
     """
 
     place: str
