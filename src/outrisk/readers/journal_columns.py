@@ -42,6 +42,8 @@ def in_columns(grid: Grid) -> Grid | None:
     """The table with gtsummary's heads; None of one whose heads are no statistics of a regression."""
     grid = whole(grid)
     for number, row in enumerate(grid[:_MOST_HEADS]):
+        if number and not row[0]:  # a second line of heads, below some of the first
+            row = [cell or above for cell, above in zip(row, grid[number - 1], strict=True)]
         heads = _heads(row)
         pairs = [at for at in range(1, len(heads) - 1) if _are_limits(heads[at : at + 2], at, grid[number + 1 :])]
         if pairs:
