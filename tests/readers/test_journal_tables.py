@@ -520,7 +520,7 @@ def test_variables_that_begin_as_statistics_are_terms():
         "F-statistic",
     ]
     fits += ["Adj. R²", "Adjusted R2", "R-squared Adj.", "ICC (school)", "Akaike Inf. Crit.", "Residual Std. Error"]
-    rows = Rows("here", 1, "standard_errors")
+    rows = Rows("here", 1, {"(": "standard_errors"})
     for name in (*terms, *fits):
         rows.take([name, "0.002 (0.029)"])
     assert [name for name, _ in rows.rows] == terms and rows.others == fits

@@ -14,6 +14,12 @@ _NUMBER = r"[+-]?(?:\d(?:[\d.,]*\d)?|[.,]\d+)(?:[eE][+-]?\d+)?|[+-]?Inf"
 _TO = r"(?:,\s+|;\s*|,(?=[+-])|\s+to\s+|\s*[–—]\s*|\s+-\s+|(?<=\d)-(?=\d))"
 _ENDS = re.compile(rf"[(\[]?\s*({_NUMBER}){_TO}({_NUMBER})\s*[)\]]?")
 _BOTH = re.compile(rf"({_NUMBER})\s*([*†‡+]*)\s*([(\[].*[)\]])\s*([*†‡+]*)")
+_REF = r"ref(?:\.|erence|erent)?(?: ?(?:group|category|level))?"
+REFERENCE = re.compile(  # what a cell of the reference level says
+    rf"(?i)[—–-]{{1,3}}|[(\[]*(?:[10](?:[.,]0+)? ?[(\[]?)?{_REF}[)\]]*|base(?:line)?|"
+    r"1(?:[.,]0+)? ?[(\[](?:NA|[—–-]{1,3})[)\]]"
+)
+REFERENCE_NAME = re.compile(rf"(?i)\s*[(\[,:]\s*{_REF}\s*[)\]]?\s*$")
 _RULE = re.compile(r":?[-=]{2,}:?")
 _DASH = re.compile(r"(?:^|(?<=[(\[])|(?<=[,;] )|(?<=\bto ))–(?=[\d.])")  # a minus, as word processors make it
 _P = re.compile(r"p\s*(?==|<|>)=?\s*")

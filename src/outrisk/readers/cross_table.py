@@ -14,6 +14,7 @@ from outrisk.outputs.tables.magnitudes import MagnitudesEntry
 from outrisk.outputs.tables.mode import ModeEntry
 from outrisk.outputs.tables.quantiles import QuantilesEntry
 from outrisk.readers.arranged_cells import CLOSE, Arranged, Key, absent, arrange, given_count, number_of, within, words
+from outrisk.readers.counts_with_shares import without_shares
 from outrisk.readers.cross_statistics import magnitudes, modes, quantiles
 from outrisk.readers.printed_number import Printed, decimals_of, with_their_digits
 from outrisk.readers.remarks import remark
@@ -44,6 +45,7 @@ def entries_of_cross_table(
     by, show = tuple(getattr(entry, "by", ())), str(getattr(entry, "show", ""))
     called = {codebook[name].label: name for name in by if name in codebook and codebook[name].label}
     grid, number = cells_of(source, number, place)
+    grid = without_shares(grid) if show == "counts" else grid
     value = entry.value if isinstance(entry, MagnitudesEntry) else ""
     grid = tidied(plain_table(grid, by, show, number, place, called), by, show == "counts", value, codebook, place)
     table = lay_out(grid, [*codebook.names, *called], None, place)

@@ -234,7 +234,7 @@ def _response(table: Coefficients, entry: FormulaEntry, codebook: Codebook, plac
         raise OutputError(
             f"{place}: the response '{response}' of the table is no variable; variables are {codebook.names}"
         )
-    hold_response(table.response, said, codebook, place)
+    hold_response(table.response, said, codebook, place, entry.where)
     return response
 
 

@@ -8,8 +8,18 @@ from dataclasses import dataclass
 
 from outrisk.errors import OutputError
 from outrisk.outputs.regression.release import Kind
-from outrisk.readers.cells_of_models import are_uneven, ends_of, has_comma, p_value, plain, whole, with_brackets
+from outrisk.readers.cells_of_models import (
+    REFERENCE,
+    are_uneven,
+    ends_of,
+    has_comma,
+    p_value,
+    plain,
+    whole,
+    with_brackets,
+)
 from outrisk.readers.coefficients import Coefficients
+from outrisk.readers.heads_of_columns import bare, beside, name_of_row, over_several
 from outrisk.readers.printed_number import read_printed
 from outrisk.readers.remarks import remark
 from outrisk.readers.source import Grid, Source
@@ -38,11 +48,9 @@ _HEADS = {
     "conf.low": "limits",
     "ci": "limits",
 }
-_LIMITS = re.compile(r"(\d\d(?:\.\d+)?) ?% ?[a-z]{2,3}")
+_LIMITS = re.compile(r"(\d\d(?:\.\d+)?) ?% ?(?![lu]c?l$)[a-z]{2,3}")
 _BOTH = re.compile(r"(.+?) ?\((.+)\)")
-_MARK = re.compile(r"(?<=[a-z)])(?:[¹²³⁴-⁹](?:[,⁻]?[¹²³⁴-⁹])*|\d(?:,\s?\d)*|_\d+|\.\.\.\d+)$")
 _ADJUSTED = re.compile(r"(?:adjusted|adj\.?|unadjusted|crude|univariable|multivariable|[ac](?=(?:or|hr|irr|rr|pr)$)) ?")
-_REFERENCE = re.compile(r"(?i)[—–-]{1,3}|\(?(?:1(?:\.0+)? ?\(?)?ref(?:\.|erence|erent)?\)*")
 _SINGLE = {"no. obs.": "n", "r²": "r2", "log-likelihood": "log_likelihood"}  # rows by add_glance_table
 _OTHERS = {"adjusted r²", "aic", "bic", "σ", "deviance", "null deviance", "residual df", "null df", "df", "c-index"}
 
@@ -60,6 +68,10 @@ class _Column:
 
 def recognises(source: Source) -> bool:
     """Whether a line of it heads estimates by OR, Beta and the like, beside limits or p-values."""
+    if source.tables or source.chosen is not None:  # whose limits may have two columns, see `journal_columns`
+        heads = [{beside(bare(cell)) for cell in row} for grid in _grids(source) for row in grid[:6]]
+        if any({"lower", "upper"} <= row for row in heads):
+            return False
     return any(_header(grid) is not None for grid in _grids(source))
 
 
@@ -91,9 +103,20 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     if not 1 <= (model or 1) <= len(models):
         raise OutputError(f"{source.name}: no model {model}; it has {len(models)}")
     columns = models[(model or 1) - 1]
-    unknown = [plain(cell) for cell, column in zip(grid[at][1:], head[1:], strict=True) if column is None and cell]
+    unknown = {
+        place: plain(grid[at][place]) for place in range(1, len(head)) if head[place] is None and grid[at][place]
+    }
+    for place, cell in unknown.items():
+        if any(ends_of(with_brackets(plain(row[place]))[1]) for row in grid[at + 1 :]):
+            raise OutputError(
+                f"{source.name}: the column '{cell}' has estimates with limits, and which it does not say; call it as "
+                "in 'Adjusted OR (95% CI)'"
+            )
     if unknown:
-        remark(source.name, f"columns that are no part of a regression are passed over: {', '.join(unknown)}")
+        remark(
+            source.name,
+            f"columns that are no part of a regression are passed over: {', '.join(dict.fromkeys(unknown.values()))}",
+        )
     body = [[plain(cell) for cell in row] for row in grid[at + 1 :]]
     rows = [_row(row, columns, source.name) for row in body]
     return _coefficients(rows, columns, source.name)
@@ -106,31 +129,26 @@ def _grids(source: Source) -> list[Grid]:
 def _header(grid: Grid) -> int | None:
     """The line that heads the columns, which others may span."""
     for number, row in enumerate(grid[:6]):
-        if {"b", "beta"} <= {_bare(cell) for cell in row}:
+        if {"b", "beta"} <= {bare(cell) for cell in row}:
             return None  # where Beta is the standardized one
         parts = [column for cell in row[1:] if (column := _column(cell)) is not None]
         labelled = any(column.part == "coefficients" and column.name != _OPEN for column in parts)
-        named = _bare(row[0]) == "label" and any(column.name == _OPEN for column in parts)
-        beside = any(column.part in ("limits", "p_values", "standard_errors") or column.behind for column in parts)
-        unknown = _bare(row[0]) == "characteristic" and any(column.part == "limits" for column in parts)
-        if (labelled and beside) or named or unknown:
-            return number
+        named = bare(row[0]) == "label" and any(column.name == _OPEN for column in parts)
+        others = any(column.part in ("limits", "p_values", "standard_errors") or column.behind for column in parts)
+        unknown = bare(row[0]) == "characteristic" and any(column.part == "limits" for column in parts)
+        if (labelled and others) or named or unknown:
+            return None if over_several(grid, number) else number
     return None
-
-
-def _bare(cell: str) -> str:
-    text = " ".join(plain(cell).replace("*", "").split()).casefold()
-    return _MARK.sub("", text).strip()
 
 
 def _column(cell: str) -> _Column | None:
     """What a header says; None of one that is not known."""
-    text = _bare(cell)
-    limits = _LIMITS.fullmatch(text)
+    text = bare(cell)
+    limits = _LIMITS.fullmatch(text) or _LIMITS.fullmatch(beside(text).casefold())
     if limits:
         return _Column("limits", level=float(limits[1]) / 100)
-    if text in _HEADS:
-        return _Column(_HEADS[text])
+    if text in _HEADS or beside(text).casefold() in _HEADS:
+        return _Column(_HEADS.get(text) or _HEADS[beside(text).casefold()])
     both = _BOTH.fullmatch(text)
     inner = _column(both[2]) if both and not text.startswith(("log(", "exp(")) else None
     if both and inner and inner.part in ("limits", "standard_errors"):
@@ -147,7 +165,7 @@ def _column(cell: str) -> _Column | None:
 
 def _refuse_groups(head: Sequence[str], name: str) -> None:
     """OutputError of models below each other, or of equations."""
-    if any(_bare(cell) in ("group", "outcome", "groupname_col") for cell in head):
+    if any(bare(cell) in ("group", "outcome", "groupname_col") for cell in head):
         raise OutputError(
             f"{name}: it has several tables below each other (tbl_stack, or the outcomes of a multinomial model); give "
             "each output its own file, and of a multinomial model what broom::tidy gives"
@@ -172,27 +190,27 @@ def _row(row: Sequence[str], columns: Mapping[int, _Column], place: str) -> tupl
     texts = dict[str, str]()
     for at, column in columns.items():
         cell = row[at]
-        if column.behind and cell:
+        if column.behind and cell and not REFERENCE.fullmatch(cell):
             cell, behind = with_brackets(cell)
             _put(texts, column.behind, behind.strip("()[]") if behind else "", row[0], place)
         _put(texts, column.part, cell, row[0], place)
     if any(cell for at, cell in enumerate(row[1:], 1) if at not in columns):
         texts["elsewhere"] = "yes"
-    return row[0], texts
+    return name_of_row(row[0]), texts
 
 
 def _put(texts: dict[str, str], part: str, cell: str, label: str, place: str) -> None:
     """Take a cell into the texts of its row."""
     if not cell:
         return
-    if part in ("coefficients", "limits") and _REFERENCE.fullmatch(cell):
+    if part in ("coefficients", "limits") and REFERENCE.fullmatch(cell):
         texts["reference"] = cell
     elif part == "limits":
         ends = ends_of(cell)
         if ends is None:
             raise OutputError(f"{place}: the limits of '{label}' are {cell[:40]!r}, which are not two numbers")
         texts["lower"], texts["upper"] = ends
-    elif not _REFERENCE.fullmatch(cell):
+    elif not REFERENCE.fullmatch(cell):
         texts[part] = p_value(cell) if part == "p_values" else cell
 
 
@@ -245,7 +263,9 @@ def _people(rows: Sequence[tuple[str, dict[str, str]]], name: str, place: str) -
     for part in ("n", "events"):
         there = list(dict.fromkeys(texts[part] for _, texts in rows if part in texts))
         empty = any("coefficients" not in texts for _, texts in rows)
-        if len(there) > 1 and (not empty or any(part not in texts for _, texts in rows if "coefficients" in texts)):
+        by_level = empty and all(part in texts for _, texts in rows if "coefficients" in texts)
+        by_level = by_level or any({part, "reference"} <= {*texts} for _, texts in rows)
+        if len(there) > 1 and not by_level:
             raise OutputError(
                 f"{place}: its rows are of {', '.join(there[:5])} people ({part}), so of a model each "
                 "(tbl_uvregression); give each variable an output with its rows in a file of their own"

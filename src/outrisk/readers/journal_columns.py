@@ -8,8 +8,9 @@ from dataclasses import replace
 from outrisk.readers import gtsummary
 from outrisk.readers.cells_of_models import plain, whole
 from outrisk.readers.coefficients import Coefficients
+from outrisk.readers.heads_of_columns import bare, beside, over_several
 from outrisk.readers.named_models import as_said
-from outrisk.readers.printed_tables import PrintedTable, without_span
+from outrisk.readers.printed_tables import PrintedTable, is_number, without_span
 from outrisk.readers.source import Grid, Source
 
 _HEADS = (  # of a column, in small letters -> what gtsummary calls it, the first that fits
@@ -20,14 +21,8 @@ _HEADS = (  # of a column, in small letters -> what gtsummary calls it, the firs
     (r"prevalence ratios?", "PR"),
     (r"log[ -]?odds", "log(OR)"),
     (r"exp ?\(b\)|exp ?\(beta\)|exp ?\(coef\.?\)", "exp(Beta)"),
-    (r"estimates?|coef\.?|coeff\.?|coefficients?|b|unstandardi[sz]ed b", "estimate"),
-    (r"s\.?e\.?|std\.? ?err(?:or)?s?\.?|standard errors?", "SE"),
-    (r"c\.?i\.?|confidence intervals?", "ci"),
-    (r"(?:\d\d ?% )?(?:c\.?i\.? )?(?:lower|ll|lcl)(?: (?:limit|bound|ci|95 ?%))?", "lower"),
-    (r"(?:\d\d ?% )?(?:c\.?i\.? )?(?:upper|ul|ucl)(?: (?:limit|bound|ci|95 ?%))?", "upper"),
-    (r"p|sig\.?|p[ -]?values?|pr ?\(>\|[zt]\|\)", "p-value"),
+    (r"est\.?|estimates?|coeff?s?\.?|coefficients?|b|β|beta|unstandardi[sz]ed b", "estimate"),
 )
-_CI = r"(?:(\d\d(?:[.,]\d)?) ?% ?)?(?:c\.?i\.?|confidence intervals?)(?: ?\(?(\d\d(?:[.,]\d)?) ?%\)?)?"
 _ADJUSTED = re.compile(
     r"^(?:adjusted|adj\.?|unadjusted|crude|univaria\w+|multivaria\w+|[ac](?=(?:or|hr|irr|rr|pr)\b))\s*"
 )
@@ -47,22 +42,27 @@ def in_columns(grid: Grid) -> Grid | None:
     """The table with gtsummary's heads; None of one whose heads are no statistics of a regression."""
     grid = whole(grid)
     for number, row in enumerate(grid[:_MOST_HEADS]):
-        heads = [_head(cell) for cell in row]
-        pairs = [at for at in range(1, len(heads) - 1) if heads[at : at + 2] == ["lower", "upper"]]
+        if number and not row[0]:  # a second line of heads, below some of the first
+            row = [cell or above for cell, above in zip(row, grid[number - 1], strict=True)]
+        heads = _heads(row)
+        pairs = [at for at in range(1, len(heads) - 1) if _are_limits(heads[at : at + 2], at, grid[number + 1 :])]
         if pairs:
             kept = [at for at in range(len(row)) if at - 1 not in pairs]
-            named = ["CI" if at in pairs else row[at] for at in kept]
-            above = [[each[at] for at in kept] for each in grid[:number]]
-            return in_columns([*above, named, *(_joined(each, pairs) for each in grid[number + 1 :])])
+            above = {at: _limits_of([each[at] for each in grid[: number + 1]]) for at in pairs}
+            named = [above.get(at, row[at]) for at in kept]
+            return in_columns([named, *(_joined(each, pairs) for each in grid[number + 1 :])])
         estimates = [head for head in heads[1:] if head and re.match(r"OR|HR|I?RR|PR|log|exp|estimate", head)]
-        beside = [head for head in heads[1:] if head and re.search(r"SE|ci|% CI|p-value", head)]
-        if estimates and beside:
-            standard = any(re.fullmatch(r"(?i)(?:beta|β|standardi[sz]ed .*)\W*", plain(cell)) for cell in row[1:])
+        others = [head for head in heads[1:] if head and re.search(r"SE|ci|% CI|p-value|statistic", head)]
+        if estimates and others and not over_several(grid, number):
+            standard = any(
+                re.fullmatch(r"beta|β|standardi[sz]ed .*", bare(cell)) and head != "estimate"
+                for cell, head in zip(row[1:], heads[1:], strict=True)
+            )
             if standard and "estimate" not in estimates:
                 return None
             named = [
-                "label" if "estimate" in heads else "Characteristic",
-                *(h or c for h, c in zip(heads[1:], row[1:], strict=True)),
+                "label" if any(head.startswith("estimate") for head in heads) else "Characteristic",
+                *(c if h in ("", "statistic") else h for h, c in zip(heads[1:], row[1:], strict=True)),
             ]
             if standard:
                 named = [f"({cell})" if re.fullmatch(r"(?i)beta|β", cell) else cell for cell in named]
@@ -86,7 +86,8 @@ def read_columns(source: Source, table: PrintedTable, grid: Grid, model: int | N
     exp(b), are left out.
     """
     found = gtsummary.read(replace(source, chosen=replace(table, grid=grid)), model)
-    found = as_said(found, table.caption, _said(table), source.name)
+    heads = (cell for row in table.grid[:_MOST_HEADS] for cell in row if _head(cell))
+    found = as_said(found, table.caption, " . ".join((_said(table), *heads)), source.name)
     if found.level is None and (level := re.search(r"(\d\d(?:\.\d+)?) ?% ?(?:c\.?i|confidence)", _said(table), re.I)):
         found = replace(found, level=float(level[1]) / 100)
     parts = {part for _, texts in found.rows for part in texts}
@@ -100,16 +101,40 @@ def _said(table: PrintedTable) -> str:
     return " ".join((table.caption, *table.notes))
 
 
+def _heads(row: list[str]) -> list[str]:
+    """What gtsummary calls columns: β is an estimate where no other column is."""
+    heads = [(_head(cell), bare(cell).startswith(("β", "beta"))) for cell in row]
+    other = any(head.startswith("estimate") and not beta for head, beta in heads)
+    return ["" if beta and other else head for head, beta in heads]
+
+
+def _limits_of(heads: list[str]) -> str:
+    """The head of a column that both limits get, with the level that one of the heads above says."""
+    level = re.search(r"(\d\d(?:[.,]\d+)?) ?%", " ".join(heads))
+    return f"{level[1]}% CI" if level else "CI"
+
+
+def _of_limits(head: str) -> bool:
+    return head == "ci" or head.endswith("% CI")
+
+
+def _are_limits(heads: list[str], at: int, rows: Grid) -> bool:
+    """Whether a column and the next one have lower and upper limits: by their heads, or below one head of limits."""
+    if heads == ["lower", "upper"]:
+        return True
+    both = [row[at : at + 2] for row in rows if row[at] and row[at + 1]]
+    return (
+        _of_limits(heads[0]) and not heads[1] and bool(both) and all(map(is_number, (c for pair in both for c in pair)))
+    )
+
+
 def _head(cell: str) -> str:
     """What gtsummary calls a column; '' of one that is not known."""
-    text = " ".join(plain(cell).replace("*", "").split()).casefold().strip(" :")
-    text = re.sub(r"(?<=[a-z)])[¹²³⁴-⁹]+$", "", text)
-    text = _ADJUSTED.sub("", text) or text
-    if limits := re.fullmatch(_CI, text):
-        level = limits[1] or limits[2]
-        return f"{level.replace(',', '.')}% CI" if level else "ci"
-    if both := re.fullmatch(r"(.+?)\s*[(\[]\s*([^()\[\]]+?)\s*[)\]]", text):
-        outer, inner = _one(both[1]), _head(both[2])
+    text = _ADJUSTED.sub("", bare(cell)) or bare(cell)
+    if name := beside(text):
+        return name
+    if both := re.fullmatch(r"(.+?)\s*([(\[][^()\[\]]+[)\]])", text):
+        outer, inner = _one(both[1]), beside(both[2])
         if outer and (inner in ("SE", "ci") or inner.endswith("% CI")):
             return f"{outer} ({inner})"
     return _one(text)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from outrisk.errors import OutputError
-from outrisk.readers.cells_of_models import ends_of, p_value, plain, with_brackets
+from outrisk.readers.cells_of_models import REFERENCE, REFERENCE_NAME, ends_of, p_value, plain, with_brackets
+from outrisk.readers.heads_of_columns import name_of_row
 from outrisk.readers.printed_number import is_withheld, read_printed
 from outrisk.readers.printed_tables import is_number, without_span
 
 _SINGLE = {
     **dict.fromkeys(("n", "observations", "num. obs.", "num.obs.", "no. observations", "no. obs."), "n"),
     **dict.fromkeys(("number of observations", "no. of observations", "nobs"), "n"),
+    **dict.fromkeys(("total n", "n obs", "obs.", "sample size", "no. of obs.", "no."), "n"),
+    **dict.fromkeys((f"no. of {who}" for who in ("participants", "patients", "subjects", "people", "persons")), "n"),
     **dict.fromkeys(("r2", "r-squared", "r²", "r^2", "r squared"), "r2"),
     **dict.fromkeys(("log likelihood", "log-likelihood", "ll"), "log_likelihood"),
     **dict.fromkeys(("pseudo r2", "pseudo r-squared", "pseudo r²", "mcfadden r2"), "pseudo_r2"),
@@ -21,14 +24,20 @@ _SINGLE = {
 _FITS = re.compile(  # no more than their names, as `children` and `score` are variables
     r"(?i)adj(?:usted|\.)? ?r(?:2|²|\^2|[ -]?sq).*|r-squared adj\.?|r2 .*|aic|bic|akaike inf.*|bayesian inf.*|deviance|"
     r"residual std.*|rmse|f(?:[ -]?stat.*)?|chi(?:[ -]?(?:2|²|\^2|sq).*)?|(?:wald|lr|score)(?: \(.*\))? test.*|wald|"
-    r"max\. possible.*|df(?:[ .(].*)?|theta|sigma|c-index|concordance|num\. events|events|num\. groups.*|icc(?:[ (].*)?"
+    r"max\. possible.*|df(?:[ .(].*)?|theta|sigma|c-index|concordance|num\. events|events|num\. groups.*|"
+    r"icc(?:[ (].*)?|mean (?:of )?(?:the )?dep.*|dep\w*\.? var\w*\.? mean|control (?:group )?mean|"
+    r"(?:n(?:o\.|umber)? (?:of )?)?clusters"
 )
-_REFERENCE = re.compile(
-    r"(?i)[—–-]{1,3}|\(?(?:[10](?:[.,]0+)? ?[(\[]?)?ref(?:\.|erence|erent)?(?: ?(?:group|category|level))?[)\]]*"
-)
-_REFERENCE_NAME = re.compile(r"(?i)\s*[(\[,:]\s*ref(?:\.|erence|erent)?(?: ?(?:group|category|level))?\s*[)\]]?\s*$")
+_DASHES = "[—–-]{1,3}"
 _STARS_ONLY = re.compile(r"[*†‡+]+|n\.?s\.?|[+−-]{1,3}")
 BRACKETED = re.compile(r"[(\[{].*[)\]}]\s*[*†‡+]*")
+
+
+def _is_reference(cell: str, others: Sequence[str]) -> bool:
+    """Whether a cell says that its row is the reference; a dash, where no other model has an estimate in the row."""
+    if re.fullmatch(_DASHES, cell):
+        return not any(map(is_estimate, others))
+    return REFERENCE.fullmatch(cell) is not None
 
 
 def is_estimate(cell: str) -> bool:
@@ -39,50 +48,56 @@ def is_estimate(cell: str) -> bool:
 
 @dataclass
 class Rows:
-    """Rows as they are met: texts by part of the model in the column `at`; `second` is what brackets have."""
+    """Rows as they are met: texts by part of the model in the column `at`; `second`: what brackets have, by their
+    opening sign.
+    """
 
     place: str
     at: int
-    second: str
+    second: Mapping[str, str]
     rows: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     single: dict[str, str] = field(default_factory=dict)
     others: list[str] = field(default_factory=list)
     limits: bool = False
+    closed: bool = False  # a number of the model stands below its terms
 
     def take(self, row: Sequence[str]) -> None:
         """Take a row."""
-        name, cell = row[0].strip().rstrip(":"), without_span(row[self.at])
+        name, cell = name_of_row(row[0]).rstrip(":"), without_span(row[self.at])
         called = plain(name).casefold()
         if not name:
             self._below(cell)
-        elif called in _SINGLE or _FITS.fullmatch(called):
+        elif (called in _SINGLE or _FITS.fullmatch(called)) and (len(called) > 1 or not cell or is_number(cell)):
             self._fit(called, name, cell)
-        elif self.single and any(BRACKETED.search(each) for each in row[1:] if is_estimate(each) or each):
+        elif self.closed and any(BRACKETED.search(each) for each in row[1:] if is_estimate(each) or each):
             raise OutputError(
                 f"{self.place}: '{name}' stands below numbers of the model, as where models stand below each other; "
                 "give each a table of its own"
             )
-        elif (self.single and cell) or (
+        elif (self.closed and cell) or (
             cell and not is_number(with_brackets(cell)[0]) and re.fullmatch(r"(?i)yes|no|y|n|✓|x|included", cell)
         ):
             self.others.append(f"{name}: {cell}"[:60])
         else:
-            self._term(name, cell, any(row[1:]))
+            self._term(name, cell, [each for at, each in enumerate(row) if at and at != self.at])
 
     def _fit(self, called: str, name: str, cell: str) -> None:
         if called in _SINGLE and cell:
             if _SINGLE[called] in self.single:
                 raise OutputError(f"{self.place}: '{name}' stands there twice; give each table of models by itself")
+            self.closed = self.closed or bool(self.rows)
             self.single[_SINGLE[called]] = cell.partition(" (df")[0]
         elif cell:
             self.others.append(name)
 
-    def _term(self, name: str, cell: str, of_others: bool) -> None:
+    def _term(self, name: str, cell: str, others: Sequence[str]) -> None:
         texts = dict[str, str]()
-        bare = _REFERENCE_NAME.sub("", name)
-        if (bare != name and not is_number(with_brackets(cell)[0])) or (cell and _REFERENCE.fullmatch(cell)):
+        bare = REFERENCE_NAME.sub("", name)
+        if (bare != name and not is_number(with_brackets(cell)[0])) or (cell and _is_reference(cell, others)):
             texts["reference"] = cell or "Ref."
             name = bare
+        elif cell and re.fullmatch(_DASHES, cell):
+            texts["elsewhere"] = "yes"
         elif cell and _STARS_ONLY.fullmatch(cell) and not is_withheld(cell):
             raise OutputError(f"{self.place}: '{name}' has {cell!r} and no number; a table of signs alone is not read")
         elif cell and re.fullmatch(r"[*†‡]+", cell):
@@ -96,20 +111,20 @@ class Rows:
             if behind:
                 self._put(behind)
             return
-        elif of_others:
+        elif any(others):
             texts["elsewhere"] = "yes"
         self.rows.append((name, texts))
 
     def _below(self, cell: str) -> None:
         if not cell:
             return
-        if self.single and BRACKETED.fullmatch(cell):
+        if self.closed and BRACKETED.fullmatch(cell):
             raise OutputError(
                 f"{self.place}: {cell[:40]!r} stands below numbers of the model, as where models stand below each "
                 "other; give each a table of its own"
             )
         if not self.rows or "coefficients" not in self.rows[-1][1]:
-            if _REFERENCE.fullmatch(cell):
+            if REFERENCE.fullmatch(cell):
                 return
             raise OutputError(f"{self.place}: {cell[:40]!r} stands below no estimate")
         if not BRACKETED.fullmatch(cell) and not re.fullmatch(r"[tzp] [=<] .*", cell):
@@ -122,7 +137,7 @@ class Rows:
         """Take what is in brackets."""
         name, texts = self.rows[-1]
         inner = re.sub(r"[*†‡+]+$", "", cell.strip()).strip().strip("()[]{}").strip()
-        part = self.second
+        part = self.second.get(cell.strip()[:1], "")
         if known := re.fullmatch(r"([tzp]) ([=<]) (.*)", inner):
             part, inner = (
                 ("p_values" if known[1] == "p" else "statistic"),

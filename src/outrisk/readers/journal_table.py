@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 
 from outrisk.errors import OutputError
 from outrisk.outputs.regression.release import Kind
-from outrisk.readers.cells_of_models import has_comma, plain, whole, with_brackets
+from outrisk.readers.cells_of_models import REFERENCE, has_comma, plain, whole, with_brackets
 from outrisk.readers.coefficients import Coefficients, unread
+from outrisk.readers.heads_of_columns import bare, beside
 from outrisk.readers.journal_columns import in_columns, read_columns
 from outrisk.readers.journal_rows import BRACKETED, Rows, is_estimate
 from outrisk.readers.named_models import as_said, kinds_named, response_named
@@ -43,7 +44,7 @@ _LEVEL = re.compile(r"(\d\d(?:\.\d+)?) ?% ?(?:c\.?i|confidence)", re.I)
 @dataclass(frozen=True)
 class _Layout:
     """The head of a table (rows above `body`), its models' columns with the lines of their heads, and whether each
-    stands above that column alone; lines of words below it.
+    stands above that column alone; heads of other columns of numbers (`passed`); lines of words below it.
     """
 
     grid: Grid
@@ -51,6 +52,7 @@ class _Layout:
     models: tuple[int, ...]
     heads: tuple[tuple[str, ...], ...]
     own: tuple[bool, ...]
+    passed: tuple[str, ...]
     lines: tuple[str, ...]
 
 
@@ -82,7 +84,12 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     second = _in_brackets(said, source.name)
     if not second and (stargazer or texreg):
         remark(source.name, "numbers in brackets are read as standard errors, as stargazer and texreg write them")
-        second = "standard_errors"
+        second = dict.fromkeys("([{", "standard_errors")
+    if layout.passed:
+        remark(
+            source.name,
+            f"columns that are no part of a regression are passed over: {', '.join(dict.fromkeys(layout.passed))}",
+        )
     found = Rows(source.name, at, second)
     for row in layout.grid[layout.body :]:
         found.take(row)
@@ -102,7 +109,11 @@ def _laid(grid: Grid) -> _Layout | None:
     grid = [row for row in ([plain(cell) for cell in row] for row in whole(grid)) if any(row)]
     if not grid or len(grid[0]) < 2:
         return None
-    lines = [row for row in grid if row[0] and not any(row[1:]) and len(row[0]) > 30]
+    lines = [
+        row
+        for row in grid
+        if row[0] and not any(row[1:]) and (len(row[0]) > 30 or re.search(rf"(?i){_BRACKETS}", row[0]))
+    ]
     notes = [
         " ".join(filter(None, row)) for row in grid if re.match(r"(?i)\W*notes?\b|\*|[†‡]", row[0]) or _says_stars(row)
     ]
@@ -110,11 +121,12 @@ def _laid(grid: Grid) -> _Layout | None:
         row for row in grid if row not in lines and not re.match(r"(?i)\W*notes?\b", row[0]) and not _says_stars(row)
     ]
     body = next((at for at, row in enumerate(kept) if any(map(is_estimate, row[1:]))), len(kept))
-    while body and body < len(kept) and kept[body - 1][0] and not any(kept[body - 1][1:]):
-        body -= 1  # a heading above the first estimate
+    while 1 < body < len(kept) and kept[body - 1][0] and all(_of_reference(cell) for cell in kept[body - 1][1:]):
+        body -= 1  # a heading or a reference level above the first estimate
     rows = kept[body:]
     width = len(grid[0])
-    models = [at for at in range(1, width) if any(is_estimate(row[at]) for row in rows)]
+    numbers = [at for at in range(1, width) if any(is_estimate(row[at]) for row in rows)]
+    models = [at for at in numbers if not beside(bare(_lowest(kept[:body], at)))]
     bracketed = any(BRACKETED.fullmatch(row[at]) or with_brackets(row[at])[1] for row in rows for at in models)
     if not models or not bracketed or not body:
         return None
@@ -123,7 +135,12 @@ def _laid(grid: Grid) -> _Layout | None:
     heads = tuple(_head(kept[:body], at) for at in models)
     own = tuple(at == models[0] or all(row[at] or not _speaks_of_ratios(row) for row in kept[:body]) for at in models)
     told = [*(row[0] for row in lines), *notes]
-    return _Layout(kept, body, tuple(models), heads, own, tuple(dict.fromkeys(told)))
+    passed = tuple(_lowest(kept[:body], at) for at in numbers if at not in models)
+    return _Layout(kept, body, tuple(models), heads, own, passed, tuple(dict.fromkeys(told)))
+
+
+def _of_reference(cell: str) -> bool:
+    return not cell or REFERENCE.fullmatch(cell) is not None
 
 
 def _says_stars(row: Sequence[str]) -> bool:
@@ -132,6 +149,11 @@ def _says_stars(row: Sequence[str]) -> bool:
 
 def _speaks_of_ratios(row: Sequence[str]) -> bool:
     return any(re.search(words, cell) for cell in row for words, _ in _RATIOS)
+
+
+def _lowest(rows: Sequence[Sequence[str]], at: int) -> str:
+    """The last line of a column's own head."""
+    return next((row[at] for row in reversed(rows) if row[at]), "")
 
 
 def _head(rows: Sequence[Sequence[str]], at: int) -> tuple[str, ...]:
@@ -151,9 +173,9 @@ def _chosen(layout: _Layout, model: int | None, name: str, say: str) -> int:
     return layout.models[(model or 1) - 1]
 
 
-def _in_brackets(said: str, name: str) -> str:
-    """What the words of a table say that single numbers in brackets are; '' where they say nothing. OutputError where
-    they say several things.
+def _in_brackets(said: str, name: str) -> dict[str, str]:
+    """What the words of a table say that single numbers are, by the bracket that opens; nothing where they say
+    nothing. OutputError where they say several things.
     """
     near = " ".join(re.findall(rf"(?i){_IN}", said)).casefold()
     inside = [f"{text.casefold().strip()} " for text in re.findall(r"[(\[]([^()\[\]]*)[)\]]", said)]
@@ -164,12 +186,26 @@ def _in_brackets(said: str, name: str) -> str:
     ]
     near = f"{near} {' '.join(alone)} "
     found = list(dict.fromkeys(part for words, part in _SAYS if re.search(words, near)))
+    if len(found) > 1 and (apart := _by_bracket(said)):
+        return apart
     if len(found) > 1:
         raise OutputError(
             f"{name}: what its numbers in brackets are may be {' or '.join(found).replace('_', ' ')}; keep one of "
             "these in its caption and notes"
         )
-    return found[0] if found else ""
+    return dict.fromkeys("([{", found[0]) if found else {}
+
+
+def _by_bracket(said: str) -> dict[str, str]:
+    """What is in parentheses and what in brackets, where words tell them apart, each once; else nothing."""
+    parts: dict[str, set[str]] = {"(": set(), "[": set()}
+    for clause in re.split(r"[.;,\n]\s| and | while ", said.casefold()):
+        told = {part for words, part in _SAYS if re.search(words, clause)}
+        for opening, word in (("(", "parenthes"), ("[", "bracket")):
+            if word in clause:
+                parts[opening] |= told or {""}
+    single = {opening: next(iter(told)) for opening, told in parts.items() if len(told) == 1}
+    return single if len(single) == 2 and all(single.values()) and len({*single.values()}) == 2 else {}
 
 
 def _coefficients(found: Rows, said: str, head: str, own: bool) -> Coefficients:
@@ -199,12 +235,6 @@ def _coefficients(found: Rows, said: str, head: str, own: bool) -> Coefficients:
         level=float(level[1]) / 100 if level and found.limits else None,
         own_digits=True,
         perhaps_profiled=found.limits,
-        robust="robust"
-        if re.search(r"(?i)\brobust\b|heteroske|\bhc\d\b", said)
-        else "by clusters"
-        if re.search(r"(?i)\bcluster", said)
-        else "",
-        clustered=bool(re.search(r"(?i)\bcluster", said)),
         kinds=kinds if ratios else (),
         comma=comma,
         expected=True,

@@ -21,14 +21,18 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 _OTHER_SCALE = re.compile(
     r"(?i)\bstandardi[sz]ed\b|\bmarginal effects?\b|\belasticit|"
-    r"\bbeta coefficients?\b|\bames?\b"
+    r"\bbeta coefficients?\b|\bames?\b|\bmultiplied by 10+\b|[×x] ?10+\b"
 )
 _WEIGHTED = re.compile(r"(?i)\bweighted\b|\b(?:survey|sampling|probability) weights\b")
 _UNWEIGHTED = re.compile(r"(?i)\b(?:un|not |non-?)weighted\b|\b(?:no|without)(?: \w+)? weights\b")
+_ROBUST = re.compile(
+    r"(?i)\brobust\b|heteroske|\bhc\d\b|bootstrap|jackknife|\blineari[sz]ed\b|newey|driscoll|\bsandwich\b|"
+    r"\bwhite(?:'s)? (?:standard|s\.?e)"
+)
 _RESPONSE = re.compile(r"[A-Za-z_][\w.]*(?:\([\w.]+\))?")
 _NO_RESPONSE = re.compile(
     r"(?i)m(?:odels?|od)?[._]?\d*|b|beta|coef\w*|estimates?|[ac]?(?:or|hr|irr|rr|pr)s?|full|final|base\w*|all|total|"
-    r"overall|crude|adjusted|unadjusted|pooled|main|[ivx]+|spec\w*|variables?|glm|lm|gee"
+    r"overall|crude|adjusted|unadjusted|pooled|main|[ivx]+|(?:uni|bi|multi)varia\w+|est\.?|spec\w*|variables?|glm|lm|gee"
 )
 
 
@@ -56,4 +60,8 @@ def as_said(found: Coefficients, caption: str, said: str, place: str) -> Coeffic
     unweighted = _UNWEIGHTED.search(said) is not None
     weighted = found.weighted or (not unweighted and found.survey is None and _WEIGHTED.search(said) is not None)
     kinds = found.kinds or (() if found.kind else kinds_named(caption))
+    clusters = re.search(r"(?i)\bcluster", said) is not None
+    robust = "robust" if _ROBUST.search(said) else "by clusters" if clusters else ""
+    if not found.robust:
+        found = replace(found, robust=robust, clustered=found.clustered or clusters)
     return replace(found, kinds=kinds, weighted=weighted, unweighted=found.unweighted or unweighted)

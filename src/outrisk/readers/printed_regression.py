@@ -178,6 +178,11 @@ def _value(
         if not text.strip():
             raise OutputError(f"{place}: no value for {label}; say with 'release' what is released")
         raise OutputError(f"{place}: the value of {label} is {text[:40]!r}, which is not a number")
+    if part == "coefficients" and (found.bracketed or found.percent):
+        raise OutputError(
+            f"{place}: the value of {label} is {text[:40]!r}, {'in brackets' if found.bracketed else 'a percentage'}; "
+            "write the number alone, a negative one with a minus"
+        )
     decimals = int(built.decimals[at])
     if part in COUNTS:
         if found.value % 1 or found.value < 1:

@@ -13,6 +13,7 @@ from outrisk.outputs.smooth.compared import CORRECTED, OF_TABLES, Test
 from outrisk.outputs.tables.counted import TOTAL
 from outrisk.outputs.tables.table_one import TableOneEntry
 from outrisk.readers.cells_of_models import p_value
+from outrisk.readers.pairs_of_columns import with_pairs_joined
 from outrisk.readers.printed_number import as_given, read_printed
 from outrisk.readers.remarks import remark
 from outrisk.readers.source import Grid, Source
@@ -44,7 +45,7 @@ def entries_of_table_one(
     entry.check_names(codebook, [])
     if said := next((name for name in ("variables", "medians", "counts") if getattr(entry, name)), ""):
         raise OutputError(f"{place}: the table says which variables it has; leave '{said}' out")
-    table = read_table_one(_grid(source, number, place), entry.by, entry.rows, codebook, place)
+    table = read_table_one(with_pairs_joined(_grid(source, number, place)), entry.by, entry.rows, codebook, place)
     reading = Reading(
         table, entry, codebook, place, notes=[*table.notes], either=source.delimited and not source.by_commas
     )

@@ -21,7 +21,11 @@ _NUMBERED = re.compile(  # not 'Table 2 shows that', which begins a sentence
 _BEGINS_NUMBER = re.compile(r"[<≤]?\s*[+\-\u2212–]?[\d.,]")
 _FIGURE = re.compile(r"(?i)(?:\w+\s+)?(?:figure|fig\.|abbildung|graph)\s*[A-Z]?\d")
 _SUPERSCRIPTS = str.maketrans("0123456789+-=()", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾")
+_UNSEEN = re.compile("[\u200b-\u200d\u2060\ufeff]")  # of no width
+_SOFT = re.compile("(?<=[^\\W\\d_])\u00ad(?=[^\\W\\d_])")
+_HYPHENS = str.maketrans({"\u2010": "-", "\u2011": "-", "\u2012": "-"})
 _MARK = r"[(\[]?(?:[^\W\d_]{1,3}|\d{1,3}|[*†‡§¶#])[)\]]?"
+_NOTE = r"[(\[]?[a-k](?:,\s?[a-k])*[)\]]?"  # letters of footnotes
 _MARKS = re.compile(rf"{_MARK}(?:[\s,;–-]*{_MARK}){{,9}}[,;]?")
 _OF_P = re.compile(r"(?i)p(?:[\s-]?val(?:ue)?)?\W*[a-d¹²³⁴]?\W*|pr\(.*")
 _LISTED = 20
@@ -140,7 +144,10 @@ def _is_label(cell: Placed, over: dict[tuple[int, int], Placed]) -> bool:
 
 
 def in_a_line(cell: str) -> str:
-    """The text of a cell without its line breaks; two numbers on two lines stay apart."""
+    """The text of a cell without its line breaks, invisible characters and kinds of hyphens; two numbers on two lines
+    stay apart. A soft hyphen is dropped between letters only: at a number it may be shown, as a minus.
+    """
+    cell = _SOFT.sub("", _UNSEEN.sub("", cell)).translate(_HYPHENS)
     found = list[str]()
     for line in (" ".join(line.split(" ")).strip() for line in cell.splitlines()):
         if line:
@@ -175,7 +182,7 @@ def raised(before: str, text: str) -> str:
     behind = re.search(r"[\d)\]%*.–—]$", before) is not None
     if digits and (not behind or re.search(r"(?:^|[×x·*\s])10$", before)):
         return text.translate(_SUPERSCRIPTS)
-    if not behind:
+    if not behind and not (re.fullmatch(_NOTE, mark) and re.search(r"[^\W\d_]{3}$", before)):
         return text
     return "" if _MARKS.fullmatch(mark) else f"^{text}"
 

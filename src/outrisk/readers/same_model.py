@@ -16,12 +16,20 @@ _CHANGES = re.compile(r"\b(?:log|log2|log10|log1p|sqrt|exp|scale|rank|diff|lag)(
 _IS = re.compile(r"""(?:I\()?\s*`?([\w.]+)`?\s*==\s*(?:"([^"]*)"|'([^']*)'|([\w.]+))\s*\)?""")
 
 
-def hold_response(printed: str, said: str, codebook: Codebook, place: str) -> None:
-    """OutputError where the response that is printed is another than the study's; a remark where it names none."""
+def hold_response(printed: str, said: str, codebook: Codebook, place: str, where: str | None = None) -> None:
+    """OutputError where the response that is printed is another than the study's, or a level of whom the model is; a
+    remark where it names none.
+    """
     if not printed or not said or _bare(printed) == _bare(said):
         return
     theirs, own = _variables(printed, codebook), _variables(said, codebook)
     way = "correct the output, or give the table of its own model"
+    of = [name for name in codebook.names if levels_of(codebook[name], printed)]
+    if of and not theirs and not where:
+        raise OutputError(
+            f"{place}: above its column stands '{printed}', a level of '{of[0]}'; give the output its 'where', or take "
+            "it out where that is not of whom the model is"
+        )
     if not theirs and not _changes(printed):
         if not any(is_short_for(printed, name) for name in own or [said]):
             remark(place, f"its response is called '{printed}', which is no variable; it is taken for '{said}'")

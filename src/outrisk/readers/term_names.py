@@ -75,7 +75,10 @@ def _factor(part: str, whole: str, codebook: Codebook, names: Collection[str], p
             "contr.treatment"
         )
     known = f"levels of '{variable}' are {', '.join(codebook[variable].labels[:20])}" if variable else ""
-    raise OutputError(f"{place}: '{part}'{of} is no variable or level; {known or f'variables are {list(names)}'}")
+    raise OutputError(
+        f"{place}: '{part}'{of} is no variable or level; {known or f'variables are {list(names)}'}; give "
+        "the codebook the label that the table has, or rename it there"
+    )
 
 
 def _by_spelling(part: str, codebook: Codebook, names: Collection[str]) -> Iterator[Factor]:

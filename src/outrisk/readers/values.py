@@ -114,9 +114,9 @@ READERS: list[tuple[str, Reader]] = [  # the first that recognises a source read
     ("Stata log", stata_log),
     ("R's gtsummary", gtsummary),
     ("R's modelsummary", modelsummary),  # which numbers models as esttab does
+    ("tables of models in documents", journal_table),
     ("Stata esttab", esttab),
     ("R", r_output),
-    ("tables of models in documents", journal_table),
     ("SPSS", spss_output),
 ]
 
