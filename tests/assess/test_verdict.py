@@ -273,7 +273,9 @@ def test_the_first_of_the_five_that_holds(changes, verdict):
 
 
 def test_what_cannot_be_told_says_what_would_settle_it_and_not_what_else_was_found():
-    changed = Found.of("data changed", False, "x", 0, np.arange(3), "Counted as Other.", "Give them as 'values'.")
+    changed = Found.of(
+        "data changed", False, "x", 0, np.arange(3), "Counted as Other.", advice="Give them as 'values'."
+    )
     said = decide(evidence(levels=WIDE, findings=[changed]))
     assert "Give them as 'values'." in said.settle and "Give them as 'values'." not in said.sentence
     assert "would narrow" in said.sentence and "Risks may read lower" in said.sentence
