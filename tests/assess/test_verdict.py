@@ -272,6 +272,15 @@ def test_the_first_of_the_five_that_holds(changes, verdict):
     assert isinstance(decision, Decision)
 
 
+def test_what_cannot_be_told_says_what_would_settle_it_and_not_what_else_was_found():
+    changed = Found.of(
+        "data changed", False, "x", 0, np.arange(3), "Counted as Other.", advice="Give them as 'values'."
+    )
+    said = decide(evidence(levels=WIDE, findings=[changed]))
+    assert "Give them as 'values'." in said.settle and "Give them as 'values'." not in said.sentence
+    assert "would narrow" in said.sentence and "Risks may read lower" in said.sentence
+
+
 def test_numbers_that_were_missed_are_told_by_both_measures():
     said = decide(evidence(levels=WIDE, missed=(MISSED,), outputs={"x": ("a",)}))
     assert "4 of 9 numbers of it at their digits, 6 to 1 % of their sampling error" in said.sentence

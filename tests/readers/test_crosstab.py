@@ -189,6 +189,10 @@ def changed(table):
         (Crosstab(pd.crosstab(DF.area, DF.ill), show="proportions"), "show is 'proportions', in the cross table 'coun"),
         (Crosstab(pd.crosstab(DF.area, DF.ill, margins=True), margins=False), "margins is False, in the cross table"),
         (pd.concat([pd.crosstab(DF.area, DF.ill)] * 2), "more than one cell for area=n, ill=no"),
+        (
+            pd.crosstab(pd.cut(DF.years, [-1, 3, 99]), DF.ill),
+            r"levels of 'years', such as '\(-1, 3\]', none of which is a",
+        ),
         (pd.crosstab(DF.area, DF.area), "each variable can stand on one of them"),
     ],
 )

@@ -182,6 +182,7 @@ def _parts(table: pd.DataFrame | pd.Series[Any], records: pd.DataFrame, place: s
             f"{place}: the cross table has an axis called {unnamed[0]!r}, which is no column of the data; "
             "make it of their columns, as in pd.crosstab(df.a, df.b)"
         )
+    _check_values(table, records, place)
     if len(set(by)) < len(by):
         raise OutputError(f"{place}: the cross table has {by} as axes; each variable can stand on one of them")
     if not table.size:
@@ -192,6 +193,18 @@ def _parts(table: pd.DataFrame | pd.Series[Any], records: pd.DataFrame, place: s
         raise OutputError(f"{place}: the cross table holds text; give it as pd.crosstab makes it") from None
     columns = [()] if single else _levels(table.columns, axes[1], records)
     return CrossTable(axes, _levels(table.index, axes[0], records), columns, numbers)
+
+
+def _check_values(table: pd.DataFrame | pd.Series[Any], records: pd.DataFrame, place: str) -> None:
+    """OutputError for an axis of which no level is a value of its column, as those of `pd.cut(df.age, ...)` are not."""
+    for axis in (table.index, *([] if isinstance(table, pd.Series) else [table.columns])):
+        for at, name in enumerate(axis.names):
+            levels = axis.get_level_values(at).dropna()
+            if len(levels) and not set(levels) & set(records[name].dropna()):
+                raise OutputError(
+                    f"{place}: the cross table has levels of {name!r}, such as {str(levels[0])!r}, none of which is a "
+                    "value of that column; make what it crosses a column of the data, by its own name, and cross that"
+                )
 
 
 def _levels(labels: pd.Index[Any], names: list[str], records: pd.DataFrame) -> list[tuple[Any, ...]]:

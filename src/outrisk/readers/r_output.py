@@ -74,6 +74,8 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source, model: int | None = None) -> Coefficients:
     """Coefficients by term; estimates that are exp(b) are known by their statistics."""
+    if model not in (None, 1):
+        raise OutputError(f"{source.name}: it has 1 regression, and no regression {model}")
     source = _at_full_width(source)
     hazards = [number for number, line in enumerate(source.lines) if _HAZARDS.match(line)]
     if hazards:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
@@ -16,6 +16,7 @@ from outrisk.outputs.regression.regression_entry import FormulaEntry
 from outrisk.outputs.smooth.proportions import ProportionsEntry
 from outrisk.outputs.tables.magnitudes import MagnitudesEntry
 from outrisk.readers import stata_log
+from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.remarks import remark
 from outrisk.readers.source import Source
 from outrisk.readers.stata_data import as_fitted, fit_of, hold_records, hold_set, say_whose
@@ -43,7 +44,7 @@ def regression_in(source: Source, entry: FormulaEntry, codebook: Codebook, place
         return _part(source, tables[number - 1], commands, entry, place)
     if len(tables) == 1:
         return _part(source, tables[0], commands, entry, place)
-    fitting = [each for each in tables if _fits(replace(source, text=each.text), entry, codebook)]
+    fitting = [each for each in tables if may_be_of(replace(source, text=each.text), entry, codebook, stata_log.read)]
     if len({each.text for each in fitting}) != 1:
         what = f"{len(fitting)} that may be" if fitting else "none that is"
         raise OutputError(
@@ -164,14 +165,15 @@ def _listed(tables: Sequence[Command]) -> str:
     return "; ".join(f"{at}: {each}" for at, each in enumerate(said, 1))
 
 
-def _fits(source: Source, entry: FormulaEntry, codebook: Codebook) -> bool:
+def may_be_of(source: Source, entry: FormulaEntry, codebook: Codebook, read: Callable[[Source], Coefficients]) -> bool:
     """Whether a regression may be that of an entry: its kind, its response and the variables of its terms."""
     try:
-        table = stata_log.read(source)
+        table = read(source)
         names = {name for row, _ in table.rows for name, _ in _term(row, codebook)}
     except OutputError:
         return False
-    if table.kind and table.kind != entry.kind:
+    kinds = (table.kind,) if table.kind else table.kinds
+    if kinds and entry.kind not in kinds:
         return False
     left, _, right = entry.formula.partition("~")
     response = (left or entry.response).strip().strip("`")

@@ -14,6 +14,7 @@ from outrisk.readers.source import Grid, Source
 from outrisk.readers.table_layout import MARGINS, STATISTICS, index_line
 from outrisk.readers.table_one_reading import parts_of
 from outrisk.readers.table_one_rows import statistics_of
+from outrisk.readers.tables_of_r import table_of_r
 from outrisk.readers.term_names import levels_of
 
 _COLUMN_LABELS = ("column labels", "spaltenbeschriftungen", "étiquettes de colonnes")
@@ -27,8 +28,8 @@ _RULE = re.compile(r":?-{2,}:?")
 
 
 def cells_of(source: Source, number: int | None, place: str) -> tuple[Grid, int | None]:
-    """The cells of a source: those of a table of a web page, from 1, of a table in Markdown, or of its text; and the
-    number again where it is of no web page.
+    """The cells of a source: those of a table of a web page, from 1, of a table in Markdown or as R prints it, or of
+    its text; and the number again where it is of no web page.
     """
     if source.tables:
         if number is None and len(source.tables) > 1:
@@ -38,6 +39,8 @@ def cells_of(source: Source, number: int | None, place: str) -> tuple[Grid, int 
         if not 1 <= (number or 1) <= len(source.tables):
             raise OutputError(f"{place}: it has {len(source.tables)} tables, and no table {number}")
         return source.tables[(number or 1) - 1], None
+    if not (source.sheets or source.chosen) and (printed := table_of_r(source.text)) is not None:
+        return printed, number
     if any(row and all(_RULE.fullmatch(cell) for cell in row if cell) and any(row) for row in source.grid):
         return whole(source.grid), number
     return source.grid, number

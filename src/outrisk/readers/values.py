@@ -52,6 +52,7 @@ from outrisk.readers.printed_table_one import entries_of_table_one
 from outrisk.readers.printed_tables import list_of_tables
 from outrisk.readers.printed_test import entries_of_test
 from outrisk.readers.proportions_table import entries_of_proportions
+from outrisk.readers.r_session import regression_of_session, table_of_session
 from outrisk.readers.rates_table import entries_of_rates
 from outrisk.readers.rows_of_shape import is_of_shape
 from outrisk.readers.sas_correlations import correlations_of_listing, has_correlations
@@ -160,6 +161,8 @@ def _resolved(entry: Entry, codebook: Codebook, position: int, folder: Path, pla
         table, entry = regression_in_listing(source, entry, codebook, place, model)
         return [entry_of_coefficients(table, entry, codebook, place)]
     if isinstance(entry, FormulaEntry):
+        if (part := regression_of_session(source, entry, codebook, place, model)) is not source:
+            source, model = part, None
         source = _of_models(regression_in(source, entry, codebook, place, model), model, place)
         return [entry_of_coefficients(read_coefficients(source, model, place), entry, codebook, place)]
     return entries_of_table(source, entry, codebook, place, model)
@@ -351,4 +354,6 @@ def entries_of_table(
         source, number = rows, None
     if isinstance(entry, ShapeEntry):
         return entries_of_shape(source, entry, codebook, place)
+    if (part := table_of_session(source, entry, codebook, place, number)) is not source:
+        source, number = part, None
     return entries_of_cross_table(source, entry, codebook, place, number)

@@ -155,7 +155,8 @@ def _cannot_tell(facts: Facts) -> str:
             "what it tells of anybody."
         )
     widest = max((limit for limit in facts.limits if limit.says != "below"), key=lambda limit: _height(limit.high))
-    advice = next(settle(facts), "")
+    others = {finding.advice for finding in _not_said(facts)}  # which do not narrow the limits
+    advice = next((each for each in settle(facts) if each not in others), "")
     return (
         f"Cannot tell: {words(widest, evidence.target)} {number(widest.difference)} more for people in the data than "
         f"for people who are not, but anything from {number(widest.low)} to {number(widest.high)} agrees with the "

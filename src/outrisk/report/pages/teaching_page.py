@@ -132,7 +132,8 @@ def teaching_summary(directory: Path, console: Console) -> None:
             "Note: the numbers were computed from the study's data; hand these files on only if they are cleared"
         )
     pairs = len(relations.absent)
-    lines.append(f"{formats.plural(pairs, 'pair')} of variables {'shares' if pairs == 1 else 'share'} no output")
+    if pairs:
+        lines.append(f"{formats.plural(pairs, 'pair')} of variables {'shares' if pairs == 1 else 'share'} no output")
     if relations.unseen:
         lines.append(f"In no output: {formats.names(relations.unseen)}")
     lines.append(f"Page: {directory / 'teaching.html'}")
