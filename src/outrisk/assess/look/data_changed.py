@@ -25,7 +25,7 @@ def data_changed(changed: Sequence[Changed], computed: Sequence[Output], origina
             "may read lower than they are."
         )
         advice = (
-            "Give the released numbers as 'values', or list the values in the codebook ('outrisk init --rare keep'; of "
-            "a number a longer grid, and no line of it under 'derive'), unless the outputs were computed so themselves."
+            "Unless the outputs were computed so themselves, give the released numbers as 'values', or list the values "
+            "in the codebook ('outrisk init --rare keep'; of a number a longer grid, and no line of it under 'derive')."
         )
         yield Found(CHANGED, False, "all outputs", 0, 0, what, "", advice)

@@ -174,7 +174,7 @@ def words(limit: Limit, target: str) -> str:
     place = f"knowing {keys}, " if keys else "on average over key sets, "
     return {
         "attribution": f"{place}what the release tells of {target} is worth",
-        "existence": f"{place}that the release shows who there is of these keys is worth",
+        "existence": f"{place}what the release tells of whether anybody has such keys is worth",
         "dcap": f"{place}{target} is guessed rightly with a probability that is by",
         "register": f"knowing {keys} of everybody, {target} is guessed rightly for a share of people that is by",
         "estimate_mean": f"{place}the mean of the people shown estimates {target} for a share of people that is by",
