@@ -175,6 +175,10 @@ def changed(table):
         (pd.crosstab(DF.area, DF.ill).rename(index={"n": "north"}), "at area="),
         (pd.crosstab(DF.area.rename("region"), DF.ill), "an axis called 'region', which is no column of the data"),
         (pd.crosstab(DF.area.to_numpy(), DF.ill.to_numpy()), "an axis called 'row_0'"),
+        (
+            pd.DataFrame({"ill": [1.0, 0.2], "area": [0.2, 1.0]}, index=["ill", "area"]),
+            "means, quantiles and correlations",
+        ),
         (pd.crosstab(DF.area, DF.ill, values=DF.years, aggfunc="mean"), MEANS),
         (DF.groupby("area").years.mean(), MEANS),
         (pd.crosstab(DF.area, DF.ill, values=DF.weight, aggfunc="sum"), "need Crosstab.table, weight="),

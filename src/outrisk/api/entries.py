@@ -36,8 +36,8 @@ def plain_entry(output: object, position: int, decimals: int | None) -> dict[str
     if isinstance(output, Mapping):
         return _printed(dict(output), decimals)
     raise ConfigError(
-        f"outputs {position}: a {type(output).__name__} is no output here; give an object such as "
-        "outrisk.Logit(formula), or an entry of a study file"
+        f"outputs {position}: a {type(output).__name__} is no output here; give a statsmodels fit "
+        "itself, a cross table, an object such as outrisk.Logit(formula), or an entry of a study file"
     )
 
 

@@ -177,6 +177,11 @@ def _parts(table: pd.DataFrame | pd.Series[Any], records: pd.DataFrame, place: s
     axes: tuple[list[Any], list[Any]] = ([*table.index.names], [] if single else [*table.columns.names])
     by = [*axes[0], *axes[1]]
     unnamed = [name for name in by if name not in records.columns]
+    if unnamed == [None] * len(by):
+        raise OutputError(
+            f"{place}: a table without names of its axes is no cross table; make it as pd.crosstab(df.a, df.b); means, "
+            "quantiles and correlations are outrisk.Magnitudes, outrisk.Quantiles and outrisk.Correlations"
+        )
     if unnamed:
         raise OutputError(
             f"{place}: the cross table has an axis called {unnamed[0]!r}, which is no column of the data; "
