@@ -735,6 +735,7 @@ _WORDS = {  # pydantic's kinds of fault in this project's words
 
 _ALSO_CALLED = {  # what other programs call a kind of output
     **dict.fromkeys(("crosstab", "crosstable", "crosstabs", "xtab", "table", "contingency", "counts"), "frequencies"),
+    **dict.fromkeys(("tabulate", "tab", "shares", "percentage", "percentages", "percent"), "frequencies"),
     **dict.fromkeys(("logistic", "logisticregression", "binomial", "glm"), "logit"),
     **dict.fromkeys(("multinomial", "mlogit", "multinom", "multinomiallogit"), "mnlogit"),
     **dict.fromkeys(("ordered", "orderedlogit", "ordinal", "polr", "plum", "proportionalodds"), "ologit"),
@@ -743,23 +744,30 @@ _ALSO_CALLED = {  # what other programs call a kind of output
     **dict.fromkeys(
         ("margin", "marginaleffects", "ame", "avgslopes", "avgpredictions", "getmargeff", "mfx"), "margins"
     ),
-    **dict.fromkeys(("linear", "regression", "lm", "leastsquares"), "ols"),
+    **dict.fromkeys(("linear", "regression", "lm", "leastsquares", "reghdfe", "feols", "panel", "fixedeffects"), "ols"),
+    **dict.fromkeys(("2sls", "tsls", "ivreg", "ivregress", "ivreg2", "instrumentalvariables"), "iv"),
+    **dict.fromkeys(("lmer", "xtreg", "multilevel", "randomeffects", "randomintercept"), "mixed"),
     **dict.fromkeys(("mean", "means", "sum", "sums", "pivot", "pivottable", "aggregate"), "magnitudes"),
+    **dict.fromkeys(("summary", "summaries", "summarize", "describe", "descriptive", "descriptives"), "magnitudes"),
     **dict.fromkeys(("rate", "incidence", "incidencerate", "strate", "stptime", "pyears", "ratio", "ratios"), "rates"),
     **dict.fromkeys(("standardisedrates", "standardizedrates", "dsr", "asr", "asmr", "smr", "sir"), "standardised"),
     **dict.fromkeys(("dstdize", "istdize", "ageadjust", "ageadjusted", "ageadjustdirect"), "standardised"),
     **dict.fromkeys(("proportion", "prevalence", "prevalences", "ciproportions", "binomtest"), "proportions"),
     **dict.fromkeys(("binomialtest", "binomconfint", "proportionconfint"), "proportions"),
-    **dict.fromkeys(("associations", "riskratio", "relativerisk", "riskdifference", "cs", "cc"), "association"),
+    **dict.fromkeys(
+        ("associations", "riskratio", "relativerisk", "riskdifference", "oddsratio", "cs", "cc"), "association"
+    ),
     **dict.fromkeys(("mantelhaen", "mantelhaenszel", "cmh", "epi2by2", "twobytwo", "2x2"), "association"),
     **dict.fromkeys(("skewness", "kurtosis", "gini", "ginicoefficient", "inequality", "ineqdeco"), "shape"),
     **dict.fromkeys(("hhi", "herfindahl", "concentration", "concentrationratio", "cv"), "shape"),
     **dict.fromkeys(("median", "medians", "percentiles"), "quantiles"),
     **dict.fromkeys(("kaplanmeier", "km", "survfunc", "survivalcurve"), "survival"),
-    **dict.fromkeys(("coxph", "phreg", "stcox", "coxregression", "proportionalhazards", "hazardratio"), "cox"),
-    **dict.fromkeys(("hist", "bars"), "histogram"),
+    **dict.fromkeys(
+        ("coxph", "phreg", "stcox", "coxregression", "proportionalhazards", "hazardratio", "hazard"), "cox"
+    ),
+    **dict.fromkeys(("hist", "bars", "density"), "histogram"),
     **dict.fromkeys(("covariance", "covariances", "corr"), "correlations"),
-    **dict.fromkeys(("ttest", "chisq", "chisquare", "chisquared", "chisqtest", "chi", "anova", "oneway"), "test"),
+    **dict.fromkeys(("ttest", "chisq", "chisquare", "chisquared", "chisqtest", "chi2", "anova", "oneway"), "test"),
     **dict.fromkeys(("ranksum", "wilcoxon", "wilcoxtest", "mannwhitney", "mannwhitneyu", "kruskal"), "test"),
     **dict.fromkeys(("fisher", "fishertest", "fisherexact", "exact", "mcnemar", "mcnemartest", "mcc"), "test"),
     **dict.fromkeys(("paired", "pairedt", "pairedttest", "ttestrel", "signrank", "signedrank", "signedranks"), "test"),
@@ -794,7 +802,7 @@ def _explain(error: ValidationError, document: object) -> str:
         return f"'{inside}' is missing; add it"
     if fault["type"] == "unknown_kind":
         given = fault["input"].get("kind", "") if isinstance(fault["input"], dict) else ""
-        letters = "".join(filter(str.isalpha, str(given).casefold()))
+        letters = "".join(filter(str.isalnum, str(given).casefold()))
         of_survey = _OF_SURVEYS.get(letters.removeprefix("svy")) if letters.startswith("svy") else None
         usual = of_survey or _ALSO_CALLED.get(letters)
         by = " with design: {weights: ...}" * bool(of_survey)
