@@ -18,7 +18,8 @@ from outrisk.problem.blocks import Array
 
 STEPS, STILL, SHORTEST = 60, 1e-6, 1e-6  # of Newton's method: steps at most; fall of the function, step that end it
 TIGHTER = 3.0  # factor by which the slack falls in a step; Newton's method loses its way where all is asked at once
-SWEEPS = 300  # of annealing over the last items
+LAST = 300  # sweeps of annealing over the last items
+SWEEPS = 100  # over all of them
 
 
 def balanced(
@@ -44,7 +45,7 @@ def balanced(
     taken[left] = rng.random(len(left)) < now[left]
     off = taken @ rows - asked
     some, few = taken[left], np.ascontiguousarray(rows[left])
-    cube.land(few, some, off, float((few**2).sum() / max(len(few), 1)), SWEEPS, rng)
+    cube.land(few, some, off, float((few**2).sum() / max(len(few), 1)), LAST, rng)
     taken[left] = some
     if polish:
         which: slice | NDArray[np.int64] = slice(None)

@@ -22,19 +22,17 @@ from outrisk.codebook import Codebook
 from outrisk.evolve.agreeing_sums import EXACT, Changes, agreeing
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.order_statistics import within_quantiles
-from outrisk.evolve.problem import Problem
+from outrisk.evolve.problem import LARGE, Problem
 from outrisk.evolve.tested_moments import as_tested, is_tested
-from outrisk.evolve.values_with_sums import Values, with_sums
+from outrisk.evolve.values_with_sums import FEW, Values, with_sums
+from outrisk.evolve.whole_numbers import UNKNOWNS
 from outrisk.problem.blocks import Array, Tally, breaks_rule
 from outrisk.problem.influence import records_of_tally
 from outrisk.problem.refit import NEAR
 from outrisk.problem.released import ROUNDING, TallyPart
 
-_DECIMALS, _LARGEST = 6, 1e15  # of values, and sum of squares, at most
-_CLASSES = 3_000  # of records that tables tell apart, at most
-_UNEVEN = 64  # values up to which one of them may lie beside the others
 _LARGE = 3, 0, 1, 0  # classes of so many, at most, of a cell that is small; at each attempt
-_MANY = 10_000, 2  # people from which on attempts take long; how many there are then
+_FEW = 2  # attempts where people are many
 _LOOSE = 4  # records from which on the squares of a class may be chosen
 _AGAIN, _HOPELESS = 4, 15  # times that classes of which no values have such sums stay, and others are changed; of so
 # many, at most
@@ -135,7 +133,7 @@ def with_moments(problem: Problem, codes: Codes, rng: np.random.Generator) -> No
             continue
         levels, even = grid[0], _even(grid[0], bool(np.isfinite(told.squares).any()))
         bounds = levels[within[0]], levels[within[1]]
-        if even is None and len(levels) > _UNEVEN:
+        if even is None and len(levels) > FEW:
             continue
         if even is not None and even.odd is not None and (bounds[1] - bounds[0] < levels[-1]).any():
             continue
@@ -190,12 +188,12 @@ def _grid(problem: Problem, j: int) -> tuple[Values, float, float] | None:
     too many decimals, or squares would add up to more than floating point tells apart.
     """
     values = np.array(problem.codebook.variables[j].values, np.float64)
-    for decimals in range(_DECIMALS + 1):
+    for decimals in range(round(-np.log10(EXACT)) + 1):
         whole = np.rint(values * 10**decimals)
         if np.abs(whole - values * 10**decimals).max() < EXACT:
             steps = (whole - whole[0]).astype(np.int64)
             unit = int(np.gcd.reduce(steps)) or 1
-            if problem.n_records * float(steps[-1] // unit) ** 2 > _LARGEST:
+            if problem.n_records * float(steps[-1] // unit) ** 2 * np.finfo(np.float64).eps > 1.0:
                 return None
             return steps // unit, float(values[0]), unit / 10**decimals
     return None
@@ -206,7 +204,7 @@ def _even(levels: Values, squares: bool) -> _Even | None:
     steps = np.diff(levels)
     if not squares or len(levels) < 3 or (steps == steps[0]).all():
         return _Even(0, 1, levels, None)
-    for odd in (0, len(levels) - 1) if len(levels) <= _UNEVEN else ():
+    for odd in (0, len(levels) - 1) if len(levels) <= FEW else ():
         others = np.delete(levels, odd)
         steps = np.diff(others)
         if (steps == steps[0]).all():
@@ -333,7 +331,7 @@ def _with_moments(
     """
     of = told.classes(*bounds)
     best, least = own, told.missed(own)
-    attempts = 0 if of.max() >= _CLASSES else len(_LARGE) if len(own) <= _MANY[0] else _MANY[1]
+    attempts = 0 if of.max() >= UNKNOWNS else len(_LARGE) if len(own) <= LARGE else _FEW
     for large in _LARGE[:attempts]:
         if not least:
             break
