@@ -41,17 +41,17 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     # tolerances that end an iteration, and its steps at most
     "amounts.MANY", "amounts.STEPS", "amounts.IN_VAIN", "amounts.WORTH", "amounts.MOST", "amounts.RECORDS",
     "amounts.EACH", "amounts.DAMPED", "amounts.LESS", "amounts.MORE", "amounts.WITHIN", "amounts.APART",
-    "balance.STEPS", "balance.STILL", "balance.SHORTEST", "balance.TIGHTER",
+    "balance.STEPS", "balance.STILL", "balance.TIGHTER",
     "mending.GENTLY", "mending.MOST",
     "mending.TURNS", "mending.VISITS", "mending.EDITS", "mending.CHANGES", "mending.FROM",
     "mending.WEIGHED", "mending.FIRST", "mending.NEEDED", "calibrated.OPEN",
     # counts behind shares: draws, and how near they are to what is expected and to each other
     "settled_shares._DRAWS", "settled_shares._FIRM", "settled_shares._APART",
-    "settled_shares._AGAIN", "subset_shares._CELLS", "subset_shares._CROSSED",
+    "settled_shares._AGAIN", "subset_shares._CELLS",
     "subset_shares._KEPT",
     "settled_shares._LOOSE", "settled_shares._INSIDE", "agreeing_shares._FIRM",
     "calibrated.WAIT", "asked.STEPS", "asked.GAIN", "asked.STUCK",
-    "calibrated.MUCH", "calibrated.LESS", "calibrated.CLOSE",
+    "calibrated.MUCH", "calibrated.LESS",
     "calibrated.BADLY", "calibrated.HELD", "calibrated.MOST_HELD",
     "small.CHAINS", "small.STEPS", "small.LEAST_STEPS", "small.EVERY",
     # where a step of the arithmetic holds, and what is worth its time
@@ -60,7 +60,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "local_search.LEAST_VISITS", "local_search.TOLD",
     "local_search.MOST_VISITS", "closing.EACH", "closing.KICKS", "closing.PATIENT", "closing.SEEN",
     "closing.EARLY", "closing.LATE", "closing.FAR", "closing.HEAVY",
-    "swaps.NUMERIC", "swaps.TRIED", "swaps.AIMED", "shaped.GROUPS", "shaped.CELLS", "shaped.TURNS", "schedule.STILL",
+    "swaps.NUMERIC", "swaps.TRIED", "swaps.AIMED", "shaped.GROUPS", "shaped.TURNS", "schedule.STILL",
     "moves.SWEEPS",
     "resolved.BACK", "resolved.MOST", "resolved.ROUNDS", "resolved.STEP",
     "resolved.WIDEST", "resolved.PULLS", "resolved.UNMET", "resolved.UNTOLD", "resolved.AGAIN",
@@ -81,10 +81,11 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "calibrated.ANEW", "calibrated.LOOSE", "calibrated.PINNED", "asked.FOLLOWS", "redrawn.LEAST", "redrawn.OWN",
     "redrawn.FELT", "around._NOISE", "closing.OTHERS", "statistics.LEAST", "statistics.FREE",
     "candidate.FEW",  # of how many records those changed are counted alone
-    "acceptance.STILL", "balance.LAST", "balance.SWEEPS", "calibrated.COARSE", "calibrated.COARSER", "exact_moments._FEW",
-    "number_errors.GAIN", "values_with_sums.FEW",
+    "acceptance.STILL", "balance.LAST", "balance.SWEEPS", "calibrated.COARSE", "calibrated.COARSER",
+    "exact_moments._FEW", "number_errors.GAIN", "values_with_sums.FEW",
     # one place for all modules: how long whole numbers are looked for; from how many people on less is tried
     "whole_numbers.GAP", "whole_numbers.NODES", "whole_numbers.UNKNOWNS", "problem.LARGE",
+    "told_counts.CELLS",
 }  # fmt: skip
 
 

@@ -28,7 +28,7 @@ from outrisk.evolve.problem import Problem
 from outrisk.evolve.redrawn import drawn_anew
 from outrisk.evolve.statistics import of_p_values
 from outrisk.evolve.ties import agreeing
-from outrisk.evolve.tilted import FELT, INSIDE, Around, asked_at, taken_of, tilted
+from outrisk.evolve.tilted import FELT, INSIDE, LEAST, Around, asked_at, taken_of, tilted
 from outrisk.evolve.told_counts import tables_of
 from outrisk.evolve.tuning import TUNING
 from outrisk.problem.algebra import invert
@@ -50,12 +50,8 @@ FROM_ENDS = 0.1  # of what a coefficient may be, that it is estimated away from 
 MET = 1.5  # mean square of what numbers miss, up to which they are met
 BADLY = 1_000.0  # sum of squares that is missed, from which careful steps are taken
 MOST_HELD = 1_500  # scores of clusters, up to which they are
-COARSE, COARSER = (
-    0.1,
-    0.3,
-)  # of a sampling error, from which half a digit is coarse; to which steps are taken to come closer
+COARSE, COARSER = 0.1, 0.3  # of a sampling error, from which half a digit is coarse; from which it is come closer to
 HELD = 0.3  # of their root mean square, by how much scores of clusters may change in a step
-CLOSE = 0.1  # of half a digit, that numbers may miss in steps which bring them closer
 WITHIN = 0.5  # half digits that a standard error which prints as 0 is taken to be
 
 
@@ -223,7 +219,7 @@ class Pool:
         spread = asked.spread(weights)
         if not asked.outside(spread, COARSE if self.problem.bends else COARSER):
             return []
-        other = self._near(weights, free, firmly, CLOSE)
+        other = self._near(weights, free, firmly, LEAST)
         return [other] if self._left(other, free) < LESS * asked.left(spread) else []
 
     def _left(self, weights: Array, free: bool) -> float:

@@ -25,14 +25,13 @@ from outrisk.evolve.agreeing_sums import EXACT
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settled_shares import ends, shares_of_all
-from outrisk.evolve.told_counts import Counted, Shared, SharedPart, counted, in_subset, summing
+from outrisk.evolve.told_counts import CELLS, Counted, Shared, SharedPart, counted, in_subset, summing
 from outrisk.evolve.whole_numbers import GAP, NODES
 from outrisk.problem.blocks import Array, Joint, Tally, breaks_rule, joint_over, variables
 from outrisk.problem.influence import members_of
 from outrisk.problem.released import TallyPart
 from outrisk.quiet_milp import INFEASIBLE, milp
 
-_CROSSED = 100_000  # cells of the table that crosses all, at most
 _CELLS = 7_000, 20_000  # of those that are looked at, and of shares, at most; once a search has stood still without
 _KEPT = 500  # sets of variables that are kept as records change, at most
 
@@ -65,7 +64,7 @@ def agreed_in_subsets(
     blocks = [*(part.blocks[0] for part, _, _ in shared), *(each.block for each in tables)]
     alike = {j: _alike(j, blocks, problem) for j in among}
     shape = [int(alike[j].max()) + 1 for j in among]
-    if math.prod(shape) > _CROSSED or sum(part.blocks[0].size for part, _, _ in shared) > most:
+    if math.prod(shape) > CELLS or sum(part.blocks[0].size for part, _, _ in shared) > most:
         return [], codes
     kinds, levels = np.zeros((math.prod(shape), codes.shape[1]), codes.dtype), np.indices(shape).reshape(len(shape), -1)
     for j, level in zip(among, levels, strict=True):

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from outrisk.evolve.balance import SWEEPS, balanced
+from outrisk.evolve.balance import STILL, SWEEPS, balanced
 from outrisk.evolve.compiled import cube
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.estimated import LEAP, MOST
@@ -35,7 +35,7 @@ BACK, NEARLY = 0.25, 5.0  # share of the way back to the pool, until a step gain
 # are so many errors off
 INSIDE = 0.7  # of half a last digit: as near is asked for
 SLACK, SMOOTH = 5e-3, 30.0  # of what is asked, in sampling errors; of the dual where it bends
-DRAWN, LEAST = 0.03, 0.1  # drawn to so many sampling errors or half digits
+DRAWN, LEAST = 0.03, 0.1  # sampling errors and half digits that a number is brought to where it is to come closest
 FELT = 2e-3  # half digits that a sampling error must be for its number to be asked for
 
 
@@ -148,7 +148,7 @@ def _nearest(start: Array, rows: NDArray[np.float32], target: Array, band: Array
             break
         move = rows @ step
         share = min(1.0, LEAP / max(float(np.abs(move).max()), 1e-300))
-        while share > 1e-6 and dual(tilt + share * move, theta + share * step) > value - 0.1 * share * fall:
+        while share > STILL and dual(tilt + share * move, theta + share * step) > value - 0.1 * share * fall:
             share /= 2.0
         theta, tilt = theta + share * step, tilt + share * move
         value = dual(tilt, theta)
