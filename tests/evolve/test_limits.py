@@ -30,7 +30,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "agreeing_sums._FAR", "agreeing_sums.EXACT",
     "exact_moments._LARGE",
     "exact_moments._LOOSE",
-    "exact_moments._AGAIN", "exact_moments._HOPELESS", "exact_moments._ALONE", "exact_moments._OTHERS",
+    "exact_moments._AGAIN", "exact_moments._HOPELESS", "exact_moments._OTHERS",
     "exact_moments._CHOICES", "exact_moments._ALIKE", "exact_moments._CHANCE", "exact_moments._INSIDE",
     "exact_moments._FURTHER", "exact_moments._ROOM", "shaped.WITHIN",
     "tested_moments._SUMS", "tested_moments._COMBINATIONS", "tested_moments._DRAWN",

@@ -36,7 +36,6 @@ _FEW = 2  # attempts where people are many
 _LOOSE = 4  # records from which on the squares of a class may be chosen
 _AGAIN, _HOPELESS = 4, 15  # times that classes of which no values have such sums stay, and others are changed; of so
 # many, at most
-_ALONE = 20  # records from which on squares are left alone of which no sum was published
 _OTHERS, _CHOICES = 400, 12  # sums beside the present one that are looked at, and that are left to choose from
 _ALIKE = 10.0  # records of all classes that the variance of one is reckoned from too
 _CHANCE = 0.7, 1.4  # by which the standard deviation of a sum over a class is multiplied, at random
@@ -283,7 +282,6 @@ def _of_part(
     least, step = float(values.min()), float(np.diff(np.unique(values)).min(initial=np.inf))
     for of, (lower, upper, unit) in ((of, each) for of, each in limits.items() if len(each) == 3 and n[of] > 1.0):
         sums[of], squares[of] = _limited(sums[of], squares[of], lower, upper, float(unit[0]), n[of], (least, step))
-    squares[np.isinf(sums).all(axis=1) & (n >= _ALONE)] = -np.inf, np.inf
     return cells, sums, squares
 
 
