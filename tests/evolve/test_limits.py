@@ -35,7 +35,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "exact_moments._FURTHER", "exact_moments._ROOM", "shaped.WITHIN",
     "tested_moments._SUMS", "tested_moments._COMBINATIONS", "tested_moments._DRAWN",
     "tested_moments._CHANGED", "tested_moments._LEAST", "tested_moments._FAR",
-    "tested_moments._STEPS", "tested_moments._WITHIN", "tested_moments._TILTS", "exact_moments._TURNS",
+    "tested_moments._WITHIN", "tested_moments._TILTS", "exact_moments._TURNS",
     "values_with_sums._FEWER", "values_with_sums._NODES", "values_with_sums._TRIES",
     "values_with_sums._NEAR", "values_with_sums._ROUNDS", "values_with_sums._PAIRS",
     # tolerances that end an iteration, and its steps at most

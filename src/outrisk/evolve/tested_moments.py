@@ -29,7 +29,7 @@ _SUMS = 41  # of a group that are tried, those nearest to the present one; and s
 _DRAWN, _CHANGED = 100_000, (4, 8, 16)  # changes of a group, where values lie unevenly; of so many records
 _COMBINATIONS = 3_000  # of sums and squares of all groups that are tried
 _LEAST = 1e-9  # of half a digit
-_FAR, _STEPS = 3.0, 60  # how far squares are looked for, as a logarithm; steps at most
+_FAR = 3.0  # how far squares are looked for, as a logarithm
 _TILTS = 0.0, 0.5, -0.5  # that they are looked for from, as logarithms
 _WITHIN = 25.0  # of squares that a test tells of, by how much they may be others
 
@@ -132,7 +132,7 @@ def _about(test: _Test, now: Array, sums: Array, about: Array, tilt: float) -> A
         return np.asarray(np.clip(far, -FAR, FAR))
 
     first = tilt * np.where(np.arange(len(start)) % 2, -1.0, 1.0)
-    found = least_squares(off, first, bounds=(-_FAR, _FAR), max_nfev=_STEPS)
+    found = least_squares(off, first, bounds=(-_FAR, _FAR))
     near = start * np.exp(found.x)
     return np.asarray(np.where(np.isinf(about), near[:, None] + _WITHIN * np.array([-1.0, 1.0]), about))
 
