@@ -31,7 +31,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "exact_moments._LARGE",
     "exact_moments._LOOSE",
     "exact_moments._AGAIN", "exact_moments._HOPELESS", "exact_moments._OTHERS",
-    "exact_moments._CHOICES", "exact_moments._ALIKE", "exact_moments._CHANCE", "exact_moments._INSIDE",
+    "exact_moments._CHOICES", "exact_moments._ALIKE", "exact_moments._CHANCE",
     "exact_moments._FURTHER", "exact_moments._ROOM", "shaped.WITHIN",
     "tested_moments._SUMS", "tested_moments._COMBINATIONS", "tested_moments._DRAWN",
     "tested_moments._CHANGED", "tested_moments._LEAST", "tested_moments._FAR",

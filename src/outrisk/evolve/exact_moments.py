@@ -40,7 +40,6 @@ _OTHERS, _CHOICES = 400, 12  # sums beside the present one that are looked at, a
 _ALIKE = 10.0  # records of all classes that the variance of one is reckoned from too
 _CHANCE = 0.7, 1.4  # by which the standard deviation of a sum over a class is multiplied, at random
 _TURNS = 3  # of aiming at what tests leave, each nearer to it
-_INSIDE = 0.02, 0.98  # of the sums of squares that there can be: between which they are looked for
 _ROOM = 2  # sums that a mean has to have to be near the middle of its limits
 _FURTHER = 0.3, 3.0  # standard deviations of a sum of squares that a class is off by, where it cannot be met
 
@@ -473,7 +472,7 @@ def _changed(
     target, moved = sums[:, 0] + change, 2.0 * sums[:, 0] / n * change  # where all values are moved alike
     base = sums[:, 1] + change  # a sum and its squares are both odd or both even
     squares = among.squares(among.rows @ target)
-    room = _squares_of(target, n, classes.ends[:, 0], classes.ends[:, 1], n * spread**2) - base[:, None]
+    room = _squares_of(target, n, classes.ends[:, 0], classes.ends[:, 1]) - base[:, None]
     changes = Changes(2, moved - change, n**0.5 * spread**2, room, firm | small)
     more = agreeing(among.rows, squares - (among.rows @ base)[:, None], changes, {})
     if more is None:
@@ -555,13 +554,12 @@ def _choices(among: _Among, here: Array) -> dict[int, Array]:
     return choices
 
 
-def _squares_of(sums: Array, n: Array, first: Array, last: Array, around: Array) -> Array:
-    """Sums of squares (classes, 2) that n whole numbers of such sums, from the first to the last, have from there to
-    there: all but those of which hardly any have, where squares `around` their mean (classes,) are common.
+def _squares_of(sums: Array, n: Array, first: Array, last: Array) -> Array:
+    """Sums of squares (classes, 2) that n whole numbers of such sums, from the first to the last, have at least and at
+    most.
     """
     beyond, wide = sums - n * first, np.maximum(last - first, 1.0)  # reckoned from the first
     each = np.floor(beyond / n)
     least = n * each**2 + (2.0 * each + 1.0) * (beyond - n * each)
-    spare = beyond // wide * wide**2 + (beyond % wide) ** 2 - least
-    least += 2.0 * first * beyond + n * first**2
-    return np.stack([least + _INSIDE[0] * np.minimum(spare, around), least + _INSIDE[1] * spare], axis=1)
+    most = beyond // wide * wide**2 + (beyond % wide) ** 2
+    return np.stack([least, most], axis=1) + (2.0 * first * beyond + n * first**2)[:, None]
