@@ -13,6 +13,8 @@ from typing import Any
 from scipy.optimize import OptimizeResult
 from scipy.optimize import milp as _milp
 
+INFEASIBLE = 2  # of `milp`'s statuses: nothing fits
+
 
 def milp(*arguments: Any, **settings: Any) -> OptimizeResult:
     """As `scipy.optimize.milp`, without what it prints by C on standard output: in the main thread, as it would

@@ -172,7 +172,7 @@ def test_numbers_printed_coarsely_give_way_to_each_other(seed, monkeypatch):
     )
     pool = module.pool_of(problem, from_released(problem), problem.n_records, np.random.default_rng(1))
     found = pool.calibrated()
-    monkeypatch.setattr(module, "CLOSE", 1.0)  # all that half a digit allows, as in other steps
+    monkeypatch.setattr(module, "LEAST", 1.0)  # all that half a digit allows, as in other steps
     assert pool._left(found, True) < 0.6 * pool._left(pool.calibrated(), True)
 
 

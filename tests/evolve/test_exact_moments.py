@@ -159,3 +159,17 @@ def test_sums_agree_with_all_rows_where_any_do_and_with_one_of_the_choices():
         np.testing.assert_array_equal((rows @ found)[1:], wanted[1:, 0])
         assert (rows @ found)[0] in (chosen, chosen + 50.0)
         assert not found[firm].any() and not (found % 2).any() and np.abs(found).max() <= 8
+
+
+@pytest.mark.parametrize("n", [40, 1_000])
+def test_standard_deviations_without_means_are_met_too(n):
+    data = people(n, 1)
+    output = Magnitudes(data.codebook, "t", "age", ("job",), ("sd",), digits=(6,))
+    problem = Problem(data.codebook, n, (release(output, data),))
+    codes = shuffled(data, data.codebook.index("age"), 2)
+    with_moments(problem, codes, np.random.default_rng(1))
+    found, wanted = (
+        pd.to_numeric(frame["age"]).groupby(frame["job"], observed=True).std().to_numpy()
+        for frame in (Microdata(data.codebook, codes).frame(), data.frame())
+    )
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)

@@ -106,7 +106,7 @@ def test_there_are_no_sizes_where_tables_contradict_each_other_or_it_would_take_
     assert not sizes_of(replace(problem, released=(problem.released[0], by_sex)))
     monkeypatch.setattr(subset_shares, "_CELLS", (15, 16))  # four statuses, two sexes, two of ill
     assert not sizes_of(problem) and len(sizes_of(problem, again=True)) == 1
-    monkeypatch.setattr(subset_shares, "_CROSSED", 15)
+    monkeypatch.setattr(subset_shares, "CELLS", 15)
     assert not sizes_of(problem, again=True)
 
 

@@ -9,14 +9,13 @@ import numpy as np
 
 from outrisk.evolve.by_refit import by_refit
 from outrisk.evolve.candidate import Candidate
-from outrisk.evolve.number_errors import Errors
+from outrisk.evolve.number_errors import GAIN, Errors
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.tuning import TUNING
 from outrisk.problem.blocks import Array
 from outrisk.problem.refit import NEAR
 
-WORTH = 0.95  # of what is missed: all being near, a fall to less is worth that it is waited for another
-GAIN = 1e-3  # relative fall of the error below which a generation is without gain
+STILL = 1e-3  # relative fall of the error below which a generation is without gain
 
 
 @dataclass
@@ -29,7 +28,7 @@ class Standstill:
 
     def see(self, number: int, error: float) -> int:
         """Take note of a generation's error; returns for how many generations there has been no gain."""
-        if error < self.least * (1.0 - GAIN):
+        if error < self.least * (1.0 - STILL):
             self.least, self.since = error, number
         return number - self.since
 
@@ -124,6 +123,6 @@ class Nearest:
         """Become this data set if fewer of its numbers are far, or as many and it misses less."""
         self.waited += 1
         if self.candidate is None or self.errors is None or (far, errors.missed) < (self.far, self.errors.missed):
-            if far or self.far or errors.missed < WORTH * self.missed:
+            if far or self.far or errors.missed < GAIN * self.missed:
                 self.missed, self.waited = errors.missed, 0
             self.candidate, self.errors, self.far = deepcopy(candidate), errors, far

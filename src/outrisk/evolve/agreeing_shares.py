@@ -17,11 +17,11 @@ from scipy import sparse
 from scipy.optimize import LinearConstraint
 
 from outrisk.evolve.told_counts import summing
+from outrisk.evolve.whole_numbers import NODES
 from outrisk.problem.blocks import Array
 from outrisk.problem.released import Margins
 from outrisk.quiet_milp import milp
 
-_NODES = 200  # of a search for whole numbers, at most
 _FIRM = 1_000.0  # how much more it counts to leave the range of a count that is settled
 
 
@@ -65,7 +65,7 @@ def agree(
             LinearConstraint(sparse.hstack([beyond, -beyond], format="csr"), -np.inf, most),
         ],
         integrality=np.repeat([float(whole), 0.0], n),
-        options={"node_limit": _NODES},
+        options={"node_limit": NODES},
     )
     if found.status:
         return {}, np.inf

@@ -9,6 +9,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy import linalg, sparse
 from scipy.linalg import lapack
 
+from outrisk.evolve.balance import STILL
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.estimated import LEAP
 from outrisk.evolve.problem import Problem
@@ -179,7 +180,7 @@ def nearest(asked: Asked, start: Array, loose: float = TUNING.loose) -> tuple[Ar
         step = asked.step(weights, gradient, slack)
         move, fall = asked.along(step), float(gradient @ step)
         share = min(1.0, LEAP / max(float(move.max()), 1e-300))
-        while share > 1e-6 and left(tilt + share * move, theta + share * step) > value - 0.1 * share * fall:
+        while share > STILL and left(tilt + share * move, theta + share * step) > value - 0.1 * share * fall:
             share /= 2.0
         theta, tilt = theta + share * step, tilt + share * move
         value, weights = left(tilt, theta), start * np.exp(tilt)

@@ -16,9 +16,10 @@ from scipy.special import expit
 from outrisk.evolve.compiled import cube
 from outrisk.problem.blocks import Array
 
-STEPS, STILL, SHORTEST = 60, 1e-6, 1e-6  # of Newton's method: steps at most; fall of the function, step that end it
+STEPS, STILL = 60, 1e-6  # of Newton's method: steps at most; fall of the function, or share of a step, that ends it
 TIGHTER = 3.0  # factor by which the slack falls in a step; Newton's method loses its way where all is asked at once
-SWEEPS = 300  # of annealing over the last items
+LAST = 300  # sweeps of annealing over the last items
+SWEEPS = 100  # over all of them
 
 
 def balanced(
@@ -44,7 +45,7 @@ def balanced(
     taken[left] = rng.random(len(left)) < now[left]
     off = taken @ rows - asked
     some, few = taken[left], np.ascontiguousarray(rows[left])
-    cube.land(few, some, off, float((few**2).sum() / max(len(few), 1)), SWEEPS, rng)
+    cube.land(few, some, off, float((few**2).sum() / max(len(few), 1)), LAST, rng)
     taken[left] = some
     if polish:
         which: slice | NDArray[np.int64] = slice(None)
@@ -75,15 +76,15 @@ def shares_to(rows: Array, asked: Array, share: float, slack: float) -> Array:
         if fall < STILL and now == slack:
             break
         value = _dual(tilt, theta, asked, now)
-        while length > SHORTEST:
+        while length > STILL:
             new = start + rows @ (theta + length * step)
             if _dual(new, theta + length * step, asked, now) <= value - 0.1 * length * fall:
                 theta, tilt = theta + length * step, new
                 break
             length /= 2.0
-        if length <= SHORTEST and seen is rows:
+        if length <= STILL and seen is rows:
             break
-        if length <= SHORTEST:
+        if length <= STILL:
             seen = rows  # single precision is not enough where totals are nearly the same ones
         elif length >= 0.5 or fall < 1.0:
             now = max(slack, now / TIGHTER)

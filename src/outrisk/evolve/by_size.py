@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.evolve.around import Equations
-from outrisk.evolve.calibrated import MANY, alone, of_models
-from outrisk.evolve.closing import BRIEF, LARGE, Closing, make
+from outrisk.evolve.calibrated import COARSE, MANY, alone, of_models
+from outrisk.evolve.closing import BRIEF, Closing, make
 from outrisk.evolve.compiled.choices import choose
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.freely import Freely
@@ -36,7 +36,6 @@ PATIENT = 3, 2  # times STILL without a nearer data set; beside tables
 TURNS = 8, 4  # rounds in a generation; beside tables, where they take longer
 TRIES, SEEN = 15, 250  # changes drawn of a record; records of which changes are summed up
 PROPOSALS, HEATS = 30_000, (1.0, 0.02)  # of annealing in a round; first and last, of the mean square of what is missed
-COARSE = 10.0  # times 1 % of a sampling error that half a digit is
 PEOPLE = 4, 8  # times TUNING.anew: records up to which it is done so; beside tables
 EACH = 60  # times the numbers: the same
 PACE, LEAST = (0.7, 1.3), 10  # records of the next round, after one without gain and one with; at least
@@ -181,7 +180,7 @@ class BySize(Freely):
 
 def _coarse(equations: Equations) -> NDArray[np.bool_]:
     """Which numbers (q,) are printed so coarsely that anywhere within their digits they are as good as met."""
-    return np.asarray(equations.half > COARSE * NEAR * equations.error)
+    return np.asarray(equations.half > COARSE * equations.error)
 
 
 def _unit(equations: Equations) -> Array:
@@ -210,7 +209,7 @@ def closing_of(problem: Problem) -> Closing:
     few, numbers = problem.n_records <= TUNING.anew, int(problem.known.sum())
     beside, models = not alone(problem), of_models(problem)
     # of many numbers a start takes long, and they come near slowly, but surely
-    brief = models > BRIEF and problem.n_records > LARGE
+    brief = models > BRIEF and problem.large
     swaps = Closing(brief=brief, few=few, again=few or numbers <= MANY) if beside else None
     if problem.n_records <= min(PEOPLE[beside] * TUNING.anew, EACH * numbers) and (not beside or 0 < models <= BRIEF):
         return BySize(few=True, after=swaps)

@@ -22,12 +22,13 @@ from scipy import sparse
 from outrisk.evolve.asked import Asked, beyond, equations_of_tallies, nearest
 from outrisk.evolve.balance import balanced
 from outrisk.evolve.compiled.layout import Codes
-from outrisk.evolve.estimated import FASTER, LEAP, SLOWER, estimated, short
+from outrisk.evolve.estimated import FASTER, LEAP, SLOWER, STEPS, estimated, short
+from outrisk.evolve.number_errors import GAIN
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.redrawn import drawn_anew
 from outrisk.evolve.statistics import of_p_values
 from outrisk.evolve.ties import agreeing
-from outrisk.evolve.tilted import FELT, INSIDE, Around, asked_at, taken_of, tilted
+from outrisk.evolve.tilted import FELT, INSIDE, LEAST, Around, asked_at, taken_of, tilted
 from outrisk.evolve.told_counts import tables_of
 from outrisk.evolve.tuning import TUNING
 from outrisk.problem.algebra import invert
@@ -38,8 +39,7 @@ from outrisk.problem.released import ModelPart, TallyPart
 RECORDS, NUMBERS, OF_MODELS = 1_000_000, 2_000, 600  # at most, for its time: of regressions it grows by their square
 MANY = 500  # numbers beyond which steps are taken in one way (294 of 315 of `groups` at their digits so), and records
 # are drawn with an eye to regressions alone
-STEPS = 40  # to all numbers, at most
-WAIT, FALLING = 6, 0.95  # steps in which it neither gains nor falls that end it, flat ones twice; what is no gain
+WAIT = 6  # steps in which it neither gains nor falls that end it, flat ones twice
 MUCH, LESS = 10.0, 0.7  # sum of squares that is missed with coefficients held; of which less is if they are let go,
 # or numbers brought closer
 PINNED = 0.5  # how near a count is brought as a pool is drawn from that was drawn anew, of how near all else is
@@ -50,9 +50,8 @@ FROM_ENDS = 0.1  # of what a coefficient may be, that it is estimated away from 
 MET = 1.5  # mean square of what numbers miss, up to which they are met
 BADLY = 1_000.0  # sum of squares that is missed, from which careful steps are taken
 MOST_HELD = 1_500  # scores of clusters, up to which they are
-COARSE = (0.3, 0.1)  # of a sampling error, from which half a digit is coarse; beside standard errors by clusters
+COARSE, COARSER = 0.1, 0.3  # of a sampling error, from which half a digit is coarse; from which it is come closer to
 HELD = 0.3  # of their root mean square, by how much scores of clusters may change in a step
-CLOSE = 0.1  # of half a digit, that numbers may miss in steps which bring them closer
 WITHIN = 0.5  # half digits that a standard error which prints as 0 is taken to be
 
 
@@ -218,9 +217,9 @@ class Pool:
         `asked`: the equations at the given weights.
         """
         spread = asked.spread(weights)
-        if not asked.outside(spread, COARSE[self.problem.bends]):
+        if not asked.outside(spread, COARSE if self.problem.bends else COARSER):
             return []
-        other = self._near(weights, free, firmly, CLOSE)
+        other = self._near(weights, free, firmly, LEAST)
         return [other] if self._left(other, free) < LESS * asked.left(spread) else []
 
     def _left(self, weights: Array, free: bool) -> float:
@@ -297,8 +296,8 @@ class Pool:
             asked = self.asked(weights, True, np.float32, free, careful)
             spread = asked.spread(weights)
             left = asked.left(spread)
-            falls = left < FALLING * max(least, last)
-            waited = 0 if falls else waited + 1 + (FALLING * last < left <= last)
+            falls = left < GAIN * max(least, last)
+            waited = 0 if falls else waited + 1 + (GAIN * last < left <= last)
             last = left
             if left < least:
                 best, least = weights, left

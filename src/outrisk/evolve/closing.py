@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from outrisk.evolve.acceptance import Standing
 from outrisk.evolve.around import Equations, equations_at
-from outrisk.evolve.balance import balanced, shares_to
+from outrisk.evolve.balance import SWEEPS, balanced, shares_to
 from outrisk.evolve.by_kinds import exchanged_by_kinds
 from outrisk.evolve.candidate import Candidate
 from outrisk.evolve.compiled import cube
@@ -33,7 +33,6 @@ from outrisk.evolve.weights import pressed
 from outrisk.problem.blocks import Array
 from outrisk.problem.refit import NEAR
 
-SWEEPS = 100  # of annealing over all swaps, at the end of a round
 SEEN = 40_000  # records of which it is asked how they bear on a number, or that swaps of either kind are drawn among
 KICK = 3  # rounds without gain, the last of which goes on all the same
 KICKS = 30, 8  # such rounds, at most; of few people
@@ -41,7 +40,7 @@ PATIENT = 3, 5  # times STILL that it goes on with no nearer data set; of few pe
 NEARER = 2  # the same, once all numbers have been near
 EARLY, LATE = 30, 300  # rounds that it has at least; times the numbers that are far, after which it does not go on
 FAR, HEAVY = 20, 30.0  # numbers far, up to which there is emphasis on them; what it grows to at most
-BRIEF, LARGE, FEW = 250, 10_000, 2  # numbers of regressions, and people, beyond which rounds are few (mixed); how many
+BRIEF, FEW = 250, 2  # numbers of regressions beyond which rounds are few of a large problem (mixed); how many
 EACH = 8  # records for each swap that is kept, at least
 LESS = 0.9  # of how far inside its digits a number was to be brought, each round that it is far
 OTHERS = 3  # times the numbers, of the swaps not made by their shares that may be made after all

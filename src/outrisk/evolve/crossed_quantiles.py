@@ -20,11 +20,9 @@ from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.order_statistics import OfClass, published_of
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.quantile_choices import TURNS, Asked, Whole, asked_of
+from outrisk.evolve.whole_numbers import GAP, NODES, UNKNOWNS
 from outrisk.problem.blocks import Array, breaks_rule
 from outrisk.quiet_milp import milp
-
-_UNKNOWNS, _CHOICES = 3_000, 1_000  # how many records are below values, and which choices: of either, at most
-_NODES, _GAP = 200, 0.5  # of a search for whole numbers, at most; how far from the nearest it may end
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +146,7 @@ def _solved(asked: list[Asked], kinds: list[_Kind], of: NDArray[np.bool_], k: in
             rows.add([at, at + 1], [-1.0, 1.0], 0.0, np.inf)
     for asks, mine in zip(asked, of, strict=True):
         width = _add_rows(rows, asks, [kind for kind, inside in zip(kinds, mine, strict=True) if inside], width)
-    if k > _UNKNOWNS or width - k > _CHOICES:
+    if width > UNKNOWNS:
         return None
     if not width:
         return np.zeros(0, np.int64) if max(rows.low) <= 0.0 <= min(rows.high) else None
@@ -163,7 +161,7 @@ def _solved(asked: list[Asked], kinds: list[_Kind], of: NDArray[np.bool_], k: in
         ),
         integrality=np.ones(k + width),
         bounds=Bounds(0.0, np.concatenate([size - now, now, np.ones(width - k)])),
-        options={"node_limit": _NODES, "mip_rel_gap": _GAP},
+        options={"node_limit": NODES, "mip_rel_gap": GAP},
     )
     return None if solved.x is None else np.rint(now + solved.x[:k] - solved.x[k : 2 * k]).astype(np.int64)
 

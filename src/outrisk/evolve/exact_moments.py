@@ -22,28 +22,24 @@ from outrisk.codebook import Codebook
 from outrisk.evolve.agreeing_sums import EXACT, Changes, agreeing
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.order_statistics import within_quantiles
-from outrisk.evolve.problem import Problem
+from outrisk.evolve.problem import LARGE, Problem
 from outrisk.evolve.tested_moments import as_tested, is_tested
-from outrisk.evolve.values_with_sums import Values, with_sums
+from outrisk.evolve.values_with_sums import FEW, Values, with_sums
+from outrisk.evolve.whole_numbers import UNKNOWNS
 from outrisk.problem.blocks import Array, Tally, breaks_rule
 from outrisk.problem.influence import records_of_tally
 from outrisk.problem.refit import NEAR
 from outrisk.problem.released import ROUNDING, TallyPart
 
-_DECIMALS, _LARGEST = 6, 1e15  # of values, and sum of squares, at most
-_CLASSES = 3_000  # of records that tables tell apart, at most
-_UNEVEN = 64  # values up to which one of them may lie beside the others
 _LARGE = 3, 0, 1, 0  # classes of so many, at most, of a cell that is small; at each attempt
-_MANY = 10_000, 2  # people from which on attempts take long; how many there are then
+_FEW = 2  # attempts where people are many
 _LOOSE = 4  # records from which on the squares of a class may be chosen
 _AGAIN, _HOPELESS = 4, 15  # times that classes of which no values have such sums stay, and others are changed; of so
 # many, at most
-_ALONE = 20  # records from which on squares are left alone of which no sum was published
 _OTHERS, _CHOICES = 400, 12  # sums beside the present one that are looked at, and that are left to choose from
 _ALIKE = 10.0  # records of all classes that the variance of one is reckoned from too
 _CHANCE = 0.7, 1.4  # by which the standard deviation of a sum over a class is multiplied, at random
 _TURNS = 3  # of aiming at what tests leave, each nearer to it
-_INSIDE = 0.02, 0.98  # of the sums of squares that there can be: between which they are looked for
 _ROOM = 2  # sums that a mean has to have to be near the middle of its limits
 _FURTHER = 0.3, 3.0  # standard deviations of a sum of squares that a class is off by, where it cannot be met
 
@@ -135,7 +131,7 @@ def with_moments(problem: Problem, codes: Codes, rng: np.random.Generator) -> No
             continue
         levels, even = grid[0], _even(grid[0], bool(np.isfinite(told.squares).any()))
         bounds = levels[within[0]], levels[within[1]]
-        if even is None and len(levels) > _UNEVEN:
+        if even is None and len(levels) > FEW:
             continue
         if even is not None and even.odd is not None and (bounds[1] - bounds[0] < levels[-1]).any():
             continue
@@ -190,12 +186,12 @@ def _grid(problem: Problem, j: int) -> tuple[Values, float, float] | None:
     too many decimals, or squares would add up to more than floating point tells apart.
     """
     values = np.array(problem.codebook.variables[j].values, np.float64)
-    for decimals in range(_DECIMALS + 1):
+    for decimals in range(round(-np.log10(EXACT)) + 1):
         whole = np.rint(values * 10**decimals)
         if np.abs(whole - values * 10**decimals).max() < EXACT:
             steps = (whole - whole[0]).astype(np.int64)
             unit = int(np.gcd.reduce(steps)) or 1
-            if problem.n_records * float(steps[-1] // unit) ** 2 > _LARGEST:
+            if problem.n_records * float(steps[-1] // unit) ** 2 * np.finfo(np.float64).eps > 1.0:
                 return None
             return steps // unit, float(values[0]), unit / 10**decimals
     return None
@@ -206,7 +202,7 @@ def _even(levels: Values, squares: bool) -> _Even | None:
     steps = np.diff(levels)
     if not squares or len(levels) < 3 or (steps == steps[0]).all():
         return _Even(0, 1, levels, None)
-    for odd in (0, len(levels) - 1) if len(levels) <= _UNEVEN else ():
+    for odd in (0, len(levels) - 1) if len(levels) <= FEW else ():
         others = np.delete(levels, odd)
         steps = np.diff(others)
         if (steps == steps[0]).all():
@@ -285,7 +281,6 @@ def _of_part(
     least, step = float(values.min()), float(np.diff(np.unique(values)).min(initial=np.inf))
     for of, (lower, upper, unit) in ((of, each) for of, each in limits.items() if len(each) == 3 and n[of] > 1.0):
         sums[of], squares[of] = _limited(sums[of], squares[of], lower, upper, float(unit[0]), n[of], (least, step))
-    squares[np.isinf(sums).all(axis=1) & (n >= _ALONE)] = -np.inf, np.inf
     return cells, sums, squares
 
 
@@ -333,7 +328,7 @@ def _with_moments(
     """
     of = told.classes(*bounds)
     best, least = own, told.missed(own)
-    attempts = 0 if of.max() >= _CLASSES else len(_LARGE) if len(own) <= _MANY[0] else _MANY[1]
+    attempts = 0 if of.max() >= UNKNOWNS else len(_LARGE) if len(own) <= LARGE else _FEW
     for large in _LARGE[:attempts]:
         if not least:
             break
@@ -477,7 +472,7 @@ def _changed(
     target, moved = sums[:, 0] + change, 2.0 * sums[:, 0] / n * change  # where all values are moved alike
     base = sums[:, 1] + change  # a sum and its squares are both odd or both even
     squares = among.squares(among.rows @ target)
-    room = _squares_of(target, n, classes.ends[:, 0], classes.ends[:, 1], n * spread**2) - base[:, None]
+    room = _squares_of(target, n, classes.ends[:, 0], classes.ends[:, 1]) - base[:, None]
     changes = Changes(2, moved - change, n**0.5 * spread**2, room, firm | small)
     more = agreeing(among.rows, squares - (among.rows @ base)[:, None], changes, {})
     if more is None:
@@ -559,13 +554,12 @@ def _choices(among: _Among, here: Array) -> dict[int, Array]:
     return choices
 
 
-def _squares_of(sums: Array, n: Array, first: Array, last: Array, around: Array) -> Array:
-    """Sums of squares (classes, 2) that n whole numbers of such sums, from the first to the last, have from there to
-    there: all but those of which hardly any have, where squares `around` their mean (classes,) are common.
+def _squares_of(sums: Array, n: Array, first: Array, last: Array) -> Array:
+    """Sums of squares (classes, 2) that n whole numbers of such sums, from the first to the last, have at least and at
+    most.
     """
     beyond, wide = sums - n * first, np.maximum(last - first, 1.0)  # reckoned from the first
     each = np.floor(beyond / n)
     least = n * each**2 + (2.0 * each + 1.0) * (beyond - n * each)
-    spare = beyond // wide * wide**2 + (beyond % wide) ** 2 - least
-    least += 2.0 * first * beyond + n * first**2
-    return np.stack([least + _INSIDE[0] * np.minimum(spare, around), least + _INSIDE[1] * spare], axis=1)
+    most = beyond // wide * wide**2 + (beyond % wide) ** 2
+    return np.stack([least, most], axis=1) + (2.0 * first * beyond + n * first**2)[:, None]

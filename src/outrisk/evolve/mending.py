@@ -27,12 +27,10 @@ from outrisk.problem.blocks import Array, Tally, breaks_rule, variables
 from outrisk.problem.influence import members_of, records_of_tally
 
 GENTLY, MOST = 6, 12  # generations with all other numbers in view; in all, before sampling errors are looked at again
-WORTH = 44_000  # visits in one of the former, at most
 TURNS = 8  # in a generation, of mending tables alone
 VISITS = 20  # of a record in each; and records of a cell that holds too many that are among them
 NEEDED = 10.0  # how much more it counts that a cell lacks a record that other numbers of it need to be defined
 FIRST = 2  # generations that go record by record, where no more counts are off than this makes changes
-FEW = 10_000  # people up to which it does so again, in turns with mending tables alone
 EDITS, CHANGES, FROM, WEIGHED = 30, 20_000, 400, 300  # which it makes; looked at for each; records of a cell, and of
 # all, that these are of; changes that are weighed by what all other numbers suffer
 
@@ -46,13 +44,13 @@ def mend(
     problem = linear.problem
     out = equations.counts & ((candidate.totals < linear.low) | (candidate.totals > linear.high))
     turn = already % MOST
-    again = turn > GENTLY and turn % 2 == 0 and problem.n_records <= FEW
+    again = turn > GENTLY and turn % 2 == 0 and not problem.large
     if out.sum() <= EDITS and (again or 0 < turn <= FIRST):
         cells = list(_cells(candidate.codes, problem, out, rng))
         _by_record(candidate, linear, equations, scale, cells, rng)
     elif turn <= GENTLY or problem.counts is None:
         moves.anneal(candidate, linear, 0.0, rng)
-        moves.descend_with_swaps(candidate, linear, min(problem.n_records, WORTH), 0.0, rng)
+        moves.descend_with_swaps(candidate, linear, min(problem.n_records, round(TUNING.beside)), 0.0, rng)
     else:
         _alone(candidate.codes, problem.counts, rng)
     candidate.totals = problem.totals(candidate.codes)

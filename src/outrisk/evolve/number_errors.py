@@ -10,7 +10,8 @@ from outrisk.evolve.problem import Problem
 from outrisk.problem.blocks import Array
 from outrisk.problem.released import TallyPart
 
-FAR = 1e9  # half last digits that an undefined number counts for in `Errors.off`
+FAR = 1e9  # half last digits that an undefined number counts for
+GAIN = 0.95  # of what is missed: a fall to less is one, which another may follow
 
 
 @dataclass(frozen=True)

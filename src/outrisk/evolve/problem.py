@@ -20,6 +20,7 @@ from outrisk.problem.influence import ModelRecords, records_of_model, records_of
 from outrisk.problem.released import ROUNDING, ModelPart, Part, Released, TallyPart
 from outrisk.problem.sampling import sampling_errors
 
+LARGE = 10_000  # people beyond which what is tried again and again takes long
 SAFE = 0.999  # share of half a last digit within which a model's number counts as matched: its totals are linearised
 
 
@@ -82,6 +83,11 @@ class Problem:
             return None
         released, told = outputs[: len(self.released)], outputs[len(self.released) :]
         return replace(self, released=released, rules=rules, determined=determined, untied=self, told=told)
+
+    @property
+    def large(self) -> bool:
+        """Whether records are so many that little is tried again and again."""
+        return self.n_records > LARGE
 
     @property
     def free(self) -> Problem:

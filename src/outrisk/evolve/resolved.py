@@ -27,21 +27,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
-from outrisk.evolve.calibrated import MANY, MET, Pool, alone, applies
+from outrisk.evolve.calibrated import COARSE, MANY, MET, Pool, alone, applies
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settled_shares import of_told_sizes
 from outrisk.evolve.shared_coefficients import with_shared
+from outrisk.evolve.tuning import TUNING
 from outrisk.problem.algebra import invert
 from outrisk.problem.blocks import Array
 from outrisk.problem.influence import ModelRecords, records_of_model
 from outrisk.problem.released import ModelPart, Released
 from outrisk.problem.untold import begun, most_likely, told_by
 
-COARSE = 0.1  # sampling errors of a coefficient, in half its last printed digit, from which it is coarse
 MOST = 12  # coefficients that are moved: the coarsest
 WIDEST = 4.0  # of an exp(b) that prints as 0: how far below the most that it can be its logarithm is looked for
-RECORDS = 20_000  # of the pool, at most
 ROUNDS, STEP = 5, 0.5  # of least squares; half digits, or sampling errors if these are less, to see what a move does
 UNTOLD, AGAIN = 0.1, 3  # mean square that weights miss, from which they tell nothing; estimates then taken in turn
 PULLS = (1.0, 0.1, 0.01)  # how much coefficients are drawn to where they are, in other estimates that are tried
@@ -100,7 +99,7 @@ def resolved(problem: Problem, draw: Draw) -> Problem:
     """
     if alone(problem) or not applies(problem) or int(problem.known.sum()) > MANY:
         return problem
-    codes = draw(min(problem.n_records, RECORDS), np.random.default_rng(0))
+    codes = draw(min(problem.n_records, TUNING.pool[1]), np.random.default_rng(0))
     coarse = sorted(_coarse(problem, codes), key=lambda each: -each.ratio)[:MOST]
     if not coarse:
         return problem
@@ -245,5 +244,5 @@ def _told(problem: Problem, drawing: Callable[[Problem], Draw]) -> Problem:
     first = {number: part for number, part in first.items() if part is not said[number][0]}
     if not first:
         return problem
-    codes = drawing(_with(problem, first))(min(problem.n_records, RECORDS), np.random.default_rng(0))
+    codes = drawing(_with(problem, first))(min(problem.n_records, TUNING.pool[1]), np.random.default_rng(0))
     return _with(problem, {number: told_by(*said[number], codes) for number in first})

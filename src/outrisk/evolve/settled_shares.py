@@ -21,6 +21,7 @@ from scipy.special import softmax
 from outrisk.evolve.agreeing_shares import TableOfShares, agree
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.told_counts import Shared, SharedPart, Table, counting, tables_of
+from outrisk.evolve.whole_numbers import UNKNOWNS
 from outrisk.problem.blocks import Array, Tally
 from outrisk.problem.released import Bounded, Margins, TallyPart
 
@@ -28,7 +29,6 @@ _DRAWS = 100  # of the numbers of records behind shares, one of which is taken
 _FIRM = 5.0  # how much less probable, in logs, one is with each record by which it contradicts other tables
 _INSIDE = 0.4, 0.8, 1.0  # of half a digit, within which shares lie where tables agree: the first that can be
 _APART = 1e-3  # standard deviations of counts beyond which tables contradict each other
-_CELLS = 2_000  # of tables that are brought to agree
 _AGAIN = 4  # times that all are drawn again before a search goes on with tables that contradict each other
 _LOOSE = 60.0  # variance of a group's size for each record, around counts that agree (of 20 runs, 19 agree; 9: 18)
 
@@ -115,7 +115,7 @@ def _mended(
     cells = [
         part.blocks[0].size for at, (part, _, _) in enumerate(shares_of_all(problem)) if at in drawn and _joint(part)
     ]
-    if len(cells) < 2 or sum(cells) > _CELLS:
+    if len(cells) < 2 or sum(cells) > UNKNOWNS:
         return drawn, {}
     counts, apart = _whole(problem, drawn)
     for _ in range(again):

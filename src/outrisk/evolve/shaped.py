@@ -18,13 +18,12 @@ from numpy.typing import NDArray
 from outrisk.evolve.asked import Asked, beyond, equations_of_tallies, nearest
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
-from outrisk.evolve.told_counts import Table
+from outrisk.evolve.told_counts import CELLS, Table
 from outrisk.problem.blocks import Array, joint_over, level_in, variables
 from outrisk.problem.influence import members_of
 from outrisk.problem.released import TallyPart
 
-GROUPS, CELLS = 500, 500_000  # of neighbouring values, taken to be equally frequent, beside those around quantiles; of
-# all that it is published by
+GROUPS = 500  # of neighbouring values, taken to be equally frequent, beside those around quantiles
 WITHIN = 0.1  # standard deviations over samples that a number may be off, be its digits coarser
 TURNS = 3  # in which a mean that was not published is taken anew
 

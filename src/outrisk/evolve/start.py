@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.constants import golden_ratio
 from scipy.special import expit, gammaln, ndtr, softmax
 
 from outrisk.evolve.calibrated import applies, draw_calibrated, many_numbers, pool_of
@@ -29,9 +30,8 @@ _DRAWN = (  # families whose response can be drawn from coefficients alone
     "logit", "probit", "poisson", "mnlogit", "ologit", "oprobit", "negbin",
 )  # fmt: skip
 _CHUNK = 1 << 16  # records, so that their chances need little memory
-_GOLDEN = (5.0**0.5 - 1.0) / 2.0  # steps of this size cover the unit interval evenly, however many they are
 _DRAWS = 20  # of a start again, at most, for all classes to have as many records as their quantiles can be of,
-_FEW, _ALIKE = 10_000, 10  # of so many people; draws in which these stay as large, after which there is no other
+_ALIKE = 10  # draws in which these stay as large, after which there is no other
 _LARGEST = 50.0  # of the exponent of a Poisson mean
 
 
@@ -110,7 +110,7 @@ def _with_quantiles(problem: Problem, best: Codes, draw: Draw, rng: np.random.Ge
     """
     n = len(best)
     least, seen = with_quantiles(problem, best), list[dict[tuple[int, int], int]]()
-    for _ in range(_DRAWS if n <= _FEW else 0):
+    for _ in range(0 if problem.large else _DRAWS):
         if not least or seen[-_ALIKE:] == _ALIKE * [least]:
             break
         codes = draw(n, rng)
@@ -188,7 +188,8 @@ def _respond(model: Model, levels: NDArray[np.int64], codes: Codes, rng: np.rand
         rows = order[at : at + _CHUNK]
         chances = _likelihoods(model, _predictors(model, codes[rows]), y) / alike
         steps = np.cumsum(chances, axis=1)
-        spot = (start + _GOLDEN * np.arange(at, at + len(rows))) % 1.0
+        # steps of this size cover the unit interval evenly, however many they are
+        spot = (start + (golden_ratio - 1.0) * np.arange(at, at + len(rows))) % 1.0
         codes[rows, j] = levels[np.minimum((spot[:, None] * steps[:, -1:] >= steps).sum(axis=1), len(levels) - 1)]
 
 

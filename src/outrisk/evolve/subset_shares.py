@@ -21,20 +21,19 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint
 
+from outrisk.evolve.agreeing_sums import EXACT
 from outrisk.evolve.compiled.layout import Codes
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.settled_shares import ends, shares_of_all
-from outrisk.evolve.told_counts import Counted, Shared, SharedPart, counted, in_subset, summing
+from outrisk.evolve.told_counts import CELLS, Counted, Shared, SharedPart, counted, in_subset, summing
+from outrisk.evolve.whole_numbers import GAP, NODES
 from outrisk.problem.blocks import Array, Joint, Tally, breaks_rule, joint_over, variables
 from outrisk.problem.influence import members_of
 from outrisk.problem.released import TallyPart
-from outrisk.quiet_milp import milp
+from outrisk.quiet_milp import INFEASIBLE, milp
 
-_CROSSED = 100_000  # cells of the table that crosses all, at most
 _CELLS = 7_000, 20_000  # of those that are looked at, and of shares, at most; once a search has stood still without
 _KEPT = 500  # sets of variables that are kept as records change, at most
-_INFEASIBLE = 2  # of `milp`'s statuses
-_NODES, _GAP = 200, 0.5  # of a search for whole numbers, at most; how far from the nearest it may end
 
 
 def shares_of_subsets(problem: Problem) -> Iterator[SharedPart]:
@@ -65,7 +64,7 @@ def agreed_in_subsets(
     blocks = [*(part.blocks[0] for part, _, _ in shared), *(each.block for each in tables)]
     alike = {j: _alike(j, blocks, problem) for j in among}
     shape = [int(alike[j].max()) + 1 for j in among]
-    if math.prod(shape) > _CROSSED or sum(part.blocks[0].size for part, _, _ in shared) > most:
+    if math.prod(shape) > CELLS or sum(part.blocks[0].size for part, _, _ in shared) > most:
         return [], codes
     kinds, levels = np.zeros((math.prod(shape), codes.shape[1]), codes.dtype), np.indices(shape).reshape(len(shape), -1)
     for j, level in zip(among, levels, strict=True):
@@ -94,7 +93,7 @@ def agreed_in_subsets(
 
 def _whole(more: Array) -> NDArray[np.int64]:
     """Whole numbers near to these (kinds,), that add up to nothing as these do."""
-    found = np.floor(more + 1e-6).astype(np.int64)
+    found = np.floor(more + EXACT).astype(np.int64)
     found[np.argsort(found - more, kind="stable")[: -int(found.sum())]] += 1
     return found
 
@@ -196,9 +195,9 @@ def _agreed(
             constraints=rows,
             bounds=Bounds(np.concatenate(least_of), most_of),
             integrality=np.repeat([0.0, 1.0, 0.0], [2 * len(counts), sum(behind), sum(widths[2 + len(shared) :])]),
-            options={"node_limit": _NODES, "mip_rel_gap": _GAP},
+            options={"node_limit": NODES, "mip_rel_gap": GAP},
         )
-        if found.x is not None or found.status == _INFEASIBLE:
+        if found.x is not None or found.status == INFEASIBLE:
             break
     if found is None or found.x is None:
         return [np.zeros(len(counts))]

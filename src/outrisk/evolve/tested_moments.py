@@ -19,6 +19,7 @@ from scipy.optimize import least_squares
 
 from outrisk.evolve.agreeing_sums import EXACT
 from outrisk.evolve.compiled.layout import Codes
+from outrisk.evolve.number_errors import FAR
 from outrisk.evolve.problem import Problem
 from outrisk.evolve.values_with_sums import Values
 from outrisk.problem.blocks import Array, Model, joint_over, level_in
@@ -27,9 +28,8 @@ from outrisk.problem.released import ROUNDING, ModelPart
 _SUMS = 41  # of a group that are tried, those nearest to the present one; and squares for each
 _DRAWN, _CHANGED = 100_000, (4, 8, 16)  # changes of a group, where values lie unevenly; of so many records
 _COMBINATIONS = 3_000  # of sums and squares of all groups that are tried
-_ROUNDING = 1e-9  # relative, of what a value adds
-_LEAST, _MOST = 1e-9, 1e9  # of half a digit; of halves of a digit that a number is taken to be off by
-_FAR, _STEPS = 3.0, 60  # how far squares are looked for, as a logarithm; steps at most
+_LEAST = 1e-9  # of half a digit
+_FAR = 3.0  # how far squares are looked for, as a logarithm
 _TILTS = 0.0, 0.5, -0.5  # that they are looked for from, as logarithms
 _WITHIN = 25.0  # of squares that a test tells of, by how much they may be others
 
@@ -128,11 +128,11 @@ def _about(test: _Test, now: Array, sums: Array, about: Array, tilt: float) -> A
         within = np.where(open_, start * np.exp(log), start)
         to = np.stack([totals, within + totals**2 / people], axis=1)
         numbers = test.part.map.numbers(test.totals + np.einsum("gs,gsm->m", to - now, gains), np.zeros((0, 0)))
-        far = np.nan_to_num((numbers - test.ends.mean(axis=1)) / half, nan=_MOST)
-        return np.asarray(np.clip(far, -_MOST, _MOST))
+        far = np.nan_to_num((numbers - test.ends.mean(axis=1)) / half, nan=FAR)
+        return np.asarray(np.clip(far, -FAR, FAR))
 
     first = tilt * np.where(np.arange(len(start)) % 2, -1.0, 1.0)
-    found = least_squares(off, first, bounds=(-_FAR, _FAR), max_nfev=_STEPS)
+    found = least_squares(off, first, bounds=(-_FAR, _FAR))
     near = start * np.exp(found.x)
     return np.asarray(np.where(np.isinf(about), near[:, None] + _WITHIN * np.array([-1.0, 1.0]), about))
 
@@ -228,4 +228,4 @@ def _squared(rows: Array, levels: Values) -> Array | None:
     some = np.array([0, len(levels) // 2, len(levels) - 1])
     found = np.linalg.solve(t[some], rows[:, some])
     off = np.abs(t @ found - rows).max(initial=0.0)
-    return found if off <= _ROUNDING * max(1.0, np.abs(rows).max(initial=0.0)) else None
+    return found if off <= EXACT * max(1.0, np.abs(rows).max(initial=0.0)) else None

@@ -16,27 +16,27 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from outrisk.evolve.balance import balanced
+from outrisk.evolve.balance import STILL, SWEEPS, balanced
 from outrisk.evolve.compiled import cube
 from outrisk.evolve.compiled.layout import Codes
+from outrisk.evolve.estimated import LEAP, MOST
 from outrisk.evolve.linear_map import SEEN, bend_of
+from outrisk.evolve.number_errors import GAIN
 from outrisk.evolve.problem import Problem
 from outrisk.problem.blocks import Array
 from outrisk.problem.influence import ModelRecords
+from outrisk.problem.refit import NEAR
 from outrisk.problem.released import ModelPart
 
 STEPS, INNER, WAIT = 30, 8, 15  # at most: steps, Newton steps in each; steps without gain that end it
-GAIN, HASTE = 0.95, 5  # of what all are off, that is none; for how many such a step counts where all are near
+HASTE = 5  # steps without gain that one counts for where all are near
 FAR = 5.0  # sampling errors that a number is asked to move in a step, at most
 BACK, NEARLY = 0.25, 5.0  # share of the way back to the pool, until a step gains nothing, while all numbers together
 # are so many errors off
 INSIDE = 0.7  # of half a last digit: as near is asked for
 SLACK, SMOOTH = 5e-3, 30.0  # of what is asked, in sampling errors; of the dual where it bends
-DRAWN, LEAST, SWEEPS = 0.03, 0.1, 100  # drawn to so many sampling errors or half digits; of annealing
-FINE = 0.01  # sampling errors within which a number is met
+DRAWN, LEAST = 0.03, 0.1  # sampling errors and half digits that a number is brought to where it is to come closest
 FELT = 2e-3  # half digits that a sampling error must be for its number to be asked for
-ENOUGH = 5e-5  # fall of the dual that ends Newton's method: half the square of FINE
-LEAP = 5.0  # of a log weight in a step of it, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ def asked_at(problem: Problem, codes: Codes, seen: Sequence[ModelRecords], weigh
     """The numbers around weights (N,) of records (N, variables), seen by the model of each part, that bear on them."""
     at = (np.arange(SEEN) + 0.5) / SEEN * weights.sum()
     sample = codes[np.minimum(np.searchsorted(np.cumsum(weights), at), len(codes) - 1)]
-    rows, found = [np.ones((len(codes), 1))], [np.array([[problem.n_records - weights.sum()], [FINE], [0.5]])]
+    rows, found = [np.ones((len(codes), 1))], [np.array([[problem.n_records - weights.sum()], [NEAR], [0.5]])]
     for (part, _, which, block), each in zip(problem.slices, seen, strict=True):
         assert isinstance(part, ModelPart)
         (totals, information), half = each.summed(weights), problem.tolerance[which]
@@ -84,11 +84,11 @@ def tilted(problem: Problem, codes: Codes, seen: Sequence[ModelRecords], weights
         asked = asked_at(problem, codes, seen, weights)
         missing, band = asked.missing / asked.error, asked.band / asked.error
         off = np.maximum(np.abs(missing) - 1.01 * band, 0.0)
-        left = float(np.minimum(off, 100.0).sum())
+        left = float(np.minimum(off, MOST).sum())
         waited = 0 if left < GAIN * least else waited + (1 if left > NEARLY else HASTE)
         if left < least:
             best, least = weights, left
-        if (off <= FINE).all() or waited >= WAIT:
+        if (off <= NEAR).all() or waited >= WAIT:
             break
         if waited and back:
             weights, back = best, 0.0
@@ -144,11 +144,11 @@ def _nearest(start: Array, rows: NDArray[np.float32], target: Array, band: Array
         curved[np.diag_indices_from(curved)] += band * SMOOTH**2 / root**3 + SLACK**2
         step = -np.linalg.solve(curved, gradient)
         fall = float(-gradient @ step)
-        if fall < ENOUGH:
+        if fall < 0.5 * NEAR**2:  # of what a number may be off
             break
         move = rows @ step
         share = min(1.0, LEAP / max(float(np.abs(move).max()), 1e-300))
-        while share > 1e-6 and dual(tilt + share * move, theta + share * step) > value - 0.1 * share * fall:
+        while share > STILL and dual(tilt + share * move, theta + share * step) > value - 0.1 * share * fall:
             share /= 2.0
         theta, tilt = theta + share * step, tilt + share * move
         value = dual(tilt, theta)

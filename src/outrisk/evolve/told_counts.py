@@ -17,6 +17,7 @@ from outrisk.problem.blocks import Array, Tally
 from outrisk.problem.counts import counts_in
 from outrisk.problem.released import Bounded, Margins, TallyPart
 
+CELLS = 500_000  # of a table that crosses all variables of several outputs, at most
 _UNKNOWN = 0.5  # records at least taken to be in a cell of which nothing was released
 
 

@@ -17,7 +17,7 @@ from outrisk.quiet_milp import milp
 
 Values = NDArray[np.int64]
 
-_FEW, _FEWER = 64, 16  # values up to which their numbers of records are unknowns; and nothing else is tried
+FEW, _FEWER = 64, 16  # values up to which their numbers of records are unknowns; and nothing else is tried
 _NODES = 30  # of a search for these, at most
 _TRIES, _NEAR, _ROUNDS = 300, 50, 20  # threes of records tried at once; values on either side of one; and how often
 _PAIRS = 4, 4_000  # of records moved apart or together, for each record, and at most
@@ -31,7 +31,7 @@ def with_sums(own: Values, values: Values, total: int, squares: Array, rng: np.r
     most = (first + last) * total - n * first * last  # of squares, where all are at either end
     if not n * first <= total <= n * last or squares[1] < total**2 / n - EXACT or squares[0] > most + EXACT:
         return None
-    if len(values) <= _FEW:
+    if len(values) <= FEW:
         found = _by_number(own, values, total, squares, rng)
         if found is not None or len(values) <= _FEWER:
             return found

@@ -24,7 +24,7 @@ from outrisk.prove.budget import Budget
 from outrisk.prove.constraints import Columns, Seen, totals_of
 from outrisk.prove.programme import Programme, programme
 from outrisk.prove.solver import ONE, Solver, only
-from outrisk.quiet_milp import milp
+from outrisk.quiet_milp import INFEASIBLE, milp
 
 Flags = NDArray[np.bool_]
 NARROW = 0.5  # a cell is narrowed when its bounds leave less than this share of the upper one open
@@ -157,7 +157,7 @@ def some_data_set_fits(codebook: Codebook, released: Sequence[Released], n_recor
     if of is None:
         return True
     rows = [LinearConstraint(of.matrix, of.low, of.high)]
-    return bool(milp(np.zeros(len(of.most)), constraints=rows, bounds=Bounds(0.0, of.most)).status != 2)
+    return bool(milp(np.zeros(len(of.most)), constraints=rows, bounds=Bounds(0.0, of.most)).status != INFEASIBLE)
 
 
 def _linear(released: Sequence[Released]) -> list[Released]:

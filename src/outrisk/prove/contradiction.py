@@ -17,7 +17,7 @@ from scipy.optimize import Bounds, LinearConstraint, linprog
 
 from outrisk.problem.blocks import Array
 from outrisk.prove.programme import Programme
-from outrisk.quiet_milp import milp
+from outrisk.quiet_milp import INFEASIBLE, milp
 
 _SHOWN = 12  # numbers that a message names
 _PRICE = 1e-9
@@ -140,7 +140,7 @@ def _contradicts(of: Programme, rows: Positions, whole: bool, until: float) -> b
     )
     if found.status not in (0, 2):
         raise TimeoutError
-    return bool(found.status == 2)
+    return bool(found.status == INFEASIBLE)
 
 
 def _priced(of: Programme, free: Positions, seconds: float) -> Positions | None:

@@ -18,12 +18,12 @@ from outrisk.prove.by_columns import KINDS, MANY, WIDE, ByColumns
 from outrisk.prove.contradiction import contradiction
 from outrisk.prove.kinds_of_people import Further
 from outrisk.prove.programme import Programme
-from outrisk.quiet_milp import milp
+from outrisk.quiet_milp import INFEASIBLE, milp
 
 ONE = 1.0 - 1e-4  # a number of people below this is 0
 _DIAGNOSIS = 60.0  # seconds in which to say which numbers contradict each other
 _ROWS = 5_000  # constraints beyond which a programme counts as more work than its entries
-_INFEASIBLE, _EXHAUSTED = 2, 4  # of `milp`'s statuses: nothing fits; no branches are left to try
+_EXHAUSTED = 4  # of `milp`'s statuses: no branches are left to try
 _FITS = 1e-7  # by how much of its ends a constraint may be broken by what is known to fit
 _MIXED = 600  # columns with counts as whole numbers where coefficients are not: means, percentages, regressions
 
@@ -84,7 +84,7 @@ class Solver:
             if found.status != 1 or self.budget.over:
                 return self._fitting(found)
         found = self._milp(worth, self.budget.options(self.work))
-        if found.status == _INFEASIBLE and len(self.rows) > 1:  # which HiGHS may find where counts were ruled out
+        if found.status == INFEASIBLE and len(self.rows) > 1:  # which HiGHS may find where counts were ruled out
             found = self._milp(worth, self.budget.options(self.work) | {"presolve": False})
         exhausted = self.whole and found.status == _EXHAUSTED and found.x is None
         self.budget.charge(self.work, found, exhausted)
@@ -126,7 +126,7 @@ class Solver:
         return ByColumns(self.rows[0], self.most, len(of.sizes), of.n_kinds, of.n_columns, self.known)
 
     def _fitting(self, found: OptimizeResult) -> OptimizeResult:
-        if found.status == _INFEASIBLE:
+        if found.status == INFEASIBLE:
             raise ProveError(contradiction(self.of, _DIAGNOSIS).sentence)
         return found
 
