@@ -182,7 +182,7 @@ SURVIVAL = [
     {"kind": "magnitudes", "value": "AGE", "by": ["AREA"], "statistics": ["mean", "sd"]},
 ]  # fmt: skip
 ARMS = [
-    *[{"kind": "frequencies", "by": ["ARM", each]} for each in ("SEX", "PAIN", "PAIN_AFTER")],
+    {"kind": "frequencies", "by": ["ARM", "SEX"]},
     *({"kind": "frequencies", "by": [name, "ARM"], "show": "column_percentages"} for name in ("MSTATUS", "TENURE")),
     {"kind": "magnitudes", "value": "AGE", "by": ["ARM"], "statistics": ["mean", "sd"], "decimals": 1},
 ]  # fmt: skip
