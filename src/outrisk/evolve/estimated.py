@@ -18,10 +18,8 @@ from outrisk.problem.blocks import Array
 from outrisk.problem.influence import ModelRecords
 from outrisk.problem.released import ModelPart
 
-STEPS, CLOSE = (
-    40,
-    0.5,
-)  # of the weights of a pool, at most; sampling errors that estimates are off on the average from which on that will do
+STEPS = 40  # of the weights of a pool, at most
+CLOSE = 0.5  # sampling errors that estimates are off on the average, from which on that will do
 MOST = 100.0  # sampling errors that one counts as, at most
 LOOSE = 0.1  # sampling errors that an estimate may miss of what a step asks of it
 LEAP = 5.0  # that a log weight may change by in a step; what is linear in the weights may let it fall further
