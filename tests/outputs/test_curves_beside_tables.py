@@ -85,6 +85,15 @@ def test_a_subset_of_the_records_is_told_by_a_table_that_crosses_it():
     assert known.any() and (table.low.reshape(4, 2)[known] == truth[known]).all()
 
 
+def test_events_that_are_printed_are_told_with_those_who_had_none():
+    data = people(np.random.default_rng(4), 14)
+    curve = Survival(CODEBOOK, "s", "months", "died", ("arm",), (), ("events",))
+    released = [release(each, data) for each in (curve, Frequencies(CODEBOOK, "t", ("arm", "months")))]
+    (table,) = events_told(CODEBOOK, released)
+    whole = release(Frequencies(CODEBOOK, "w", ("arm", "months", "died")), data)
+    assert np.array_equal(table.low, whole.low) and np.array_equal(table.high, whole.low)
+
+
 def test_the_look_says_whose_event_curve_and_table_tell_and_neither_alone():
     # one person at month 4 in each arm: in arm a it died, in arm b it did not
     rows = [(0, arm, died) for arm in (0, 1) for died in (0, 1) for _ in range(6)] + [(3, 0, 1), (3, 1, 0)]

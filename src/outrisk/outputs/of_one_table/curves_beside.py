@@ -2,7 +2,7 @@
 
 A curve falls at each time by the share of those at risk who had the event. Where another output prints how many records
 there are at each time, by the same groups, it says how many are at risk, and so the digits of the curve may leave one
-number of events: a table by time, group and event that nobody printed.
+number of events, where it does not print this: a table by time, group and event that nobody printed.
 """
 
 from __future__ import annotations
@@ -60,7 +60,11 @@ def with_at_risk(one: Released, others: Sequence[Released]) -> tuple[Survival, A
     where to where their numbers lie, and the names of the others. None where no other one does.
     """
     curves = one.output
-    if not isinstance(curves, Survival) or "survival" not in curves.columns or "at risk" in curves.columns:
+    if (
+        not isinstance(curves, Survival)
+        or "at risk" in curves.columns
+        or not {"survival", "events"} & {*curves.columns}
+    ):
         return None
     if curves.codebook[curves.event].missing:  # who has none is in no curve
         return None
