@@ -7,8 +7,10 @@ import pytest
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look import look
+from outrisk.assess.look.finding import NOT_BOUNDED
 from outrisk.assess.look.of_few_left import few_left
 from outrisk.assess.look.printed import Numbers
+from outrisk.assess.look.sets_of_values import Work, sets_that_fit
 from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import Microdata
 from outrisk.outputs import REGISTRY
@@ -75,3 +77,21 @@ def test_two_people_are_told_by_both():
     outputs = built("pay", WIDE, 5)
     (found,) = few_left(outputs, Numbers.of(outputs, data), data, Appetite(), False)
     assert found.who.tolist() == [30, 31] and "though not whose each is" in found.what and not found.places
+
+
+def test_work_on_many_cells_ends_and_the_cells_that_are_left_are_said(monkeypatch):
+    monkeypatch.setattr(Work, "is_done", lambda work: bool(setattr(work, "left", work.left + 1)) or True)
+    rng = np.random.default_rng(1)
+    data = data_of(WIDE, rng.integers(50, 400, 30), [777, 350])
+    outputs = built("pay", WIDE, 5)
+    (found,) = few_left(outputs, Numbers.of(outputs, data), data, Appetite(), False)
+    assert found.rule == NOT_BOUNDED and "which 1 cell of few records" in found.what
+
+
+def test_beginnings_of_sets_are_work_too_where_they_are_too_many():
+    work = Work()
+    assert sets_that_fit(np.arange(500.0), 12, (2990.0, 3010.0), (140.0, 150.0), work=work) is None
+    before = Work().values
+    assert work.values < before and not work.is_done()
+    work.values = -1
+    assert work.is_done() and work.left == 1

@@ -23,8 +23,16 @@ def known_of_cells(numbers: Numbers, kind: Kind, by: Sequence[str], data: Microd
     """From where to where each number of a kind lies, by cell of some variables (cells,), the last running fastest.
 
     A table of another subset counts where some of its cells together are all that a cell is: of sectors, say, beside
-    the sum of those where the sector is one.
+    the sum of those where the sector is one. It is worked out once.
     """
+    key = kind, tuple(by)
+    if key not in numbers.of_cells:
+        numbers.of_cells[key] = _known_of_cells(numbers, kind, by, data)
+    low, high = numbers.of_cells[key]
+    return low.copy(), high.copy()
+
+
+def _known_of_cells(numbers: Numbers, kind: Kind, by: Sequence[str], data: Microdata) -> tuple[Array, Array]:
     n = int(np.prod(shape(numbers.codebook, by)))
     low, high = np.full(n, -np.inf), np.full(n, np.inf)
     own = numbers.over(kind, sorted(by, key=numbers.codebook.index))
@@ -44,10 +52,11 @@ def known_of_cells(numbers: Numbers, kind: Kind, by: Sequence[str], data: Microd
 
 def _may_be_made_of(numbers: Numbers, kind: Kind, by: Sequence[str], other: Kind, data: Microdata) -> bool:
     """Whether all records of some cell are in another subset, which takes less than to ask it of any data."""
-    rows, inside = numbers.records(kind, data), numbers.records(other, data)
-    place, within = places(data, by, rows), places(data, by, np.intersect1d(rows, inside))
+    rows, inside = numbers.records(kind, data), np.zeros(len(data), np.bool_)
+    inside[numbers.records(other, data)] = True
+    place = places(data, by, rows)
     sizes = np.bincount(place)
-    return bool(((sizes > 0) & (np.bincount(within, minlength=len(sizes)) == sizes)).any())
+    return bool(((sizes > 0) & (np.bincount(place[inside[rows]], minlength=len(sizes)) == sizes)).any())
 
 
 @lru_cache(maxsize=256)  # of counts and of sums

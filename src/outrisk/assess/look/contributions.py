@@ -116,7 +116,7 @@ def dominance(output: Output, data: Microdata, appetite: Appetite, target: str) 
     cells = cells_of(output, data)
     of = output.codebook, output.value, output.protection.top_code, output.where
     cap, above = open_from(*of), most_above(*of)
-    blurs = [_blur(cell, output) + is_capped(cell, cap) * above for cell in cells]
+    blurs = [_blur(cell, output) + weight_capped(cell, cap) * above for cell in cells]
     yield from dominated(output.name, output.value, cells, blurs, appetite)
 
 
@@ -169,9 +169,15 @@ def by_person(cell: Cell) -> tuple[Array, Rows]:
     return parts[order], np.argsort(order)[owner]
 
 
+def weight_capped(cell: Cell, cap: float) -> float:
+    """How much records of the largest contributor weigh that have a top code; cap: see `open_from`."""
+    capped = (by_person(cell)[1] < 1) & (cell.values >= cap)
+    return float(cell.weights[capped].sum())
+
+
 def is_capped(cell: Cell, cap: float) -> bool:
     """Whether what the largest contributor has is a top code, or is made of such; cap: see `open_from`."""
-    return bool((cell.values[by_person(cell)[1] < 1] >= cap).any())
+    return weight_capped(cell, cap) > 0.0
 
 
 def _contributions(cell: Cell) -> Array:

@@ -12,15 +12,15 @@ from outrisk.assess.look.differences import group_in_words
 from outrisk.assess.look.finding import Found, people, plural
 from outrisk.assess.look.known import Known, shape
 from outrisk.assess.look.nested import nested
-from outrisk.assess.look.of_few_values import Summaries, Told, sort_told, summaries_of
+from outrisk.assess.look.of_few_values import Summaries, Told, not_asked, sort_told, summaries_of
 from outrisk.assess.look.of_sums import cells_left
 from outrisk.assess.look.printed import Numbers, places
-from outrisk.assess.look.sets_of_values import FEW, Ends, sets_that_fit
+from outrisk.assess.look.sets_of_values import FEW, Ends, Work, sets_that_fit
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Output
 from outrisk.outputs.conditions.pairs import Pair
 from outrisk.outputs.tables.errors_of_means import ERROR
-from outrisk.records.schema import MINUS
+from outrisk.records.schema import MINUS, WITH
 
 _ARITHMETIC = 1e-9  # of a sum of squares
 _MOST_PAIRS = 1_000
@@ -36,9 +36,12 @@ def few_left(
     """
     groups = [each for each in summaries_of(outputs, numbers, data) if any(_spread(each))]
     alike = ((one, other) for one, other in permutations(groups, 2) if _are_alike(one, other))
+    work = Work()
     for (larger, smaller), _ in zip(alike, range(_MOST_PAIRS), strict=False):
         if (pair := nested(numbers, larger.kind.where, smaller.kind.where)) is not None:
-            yield from _left(larger, smaller, pair, numbers, data, appetite, inside)
+            yield from _left(larger, smaller, pair, numbers, data, appetite, inside, work)
+    if work.left:
+        yield not_asked(WITH.join(dict.fromkeys(each.name for each in groups)), work.left)
 
 
 def _are_alike(one: Summaries, other: Summaries) -> bool:
@@ -59,6 +62,7 @@ def _left(
     data: Microdata,
     appetite: Appetite,
     inside: bool,
+    work: Work,
 ) -> Iterator[Found]:
     by, kind, told, one = larger.outputs[0].by, larger.kind, Told(), Told()
     rows = np.setdiff1d(numbers.records(kind, data), numbers.records(smaller.kind, data), assume_unique=True)
@@ -66,9 +70,9 @@ def _left(
     ends = larger.total[0] - smaller.total[1], larger.total[1] - smaller.total[0]
     known = Known(by, ends[0].reshape(sizes), ends[1].reshape(sizes), ())
     for left in cells_left(data, kind, by, rows, known) if len(rows) else ():
-        if len(left.cell.rows) <= FEW:
+        if len(left.cell.rows) <= FEW and not work.is_done():
             at = int(places(data, by, left.cell.rows[:1])[0])
-            sets = _sets(larger, smaller, at, len(left.cell.rows), (left.low, left.high))
+            sets = _sets(larger, smaller, at, len(left.cell.rows), (left.low, left.high), work)
             if sets is not None:
                 sort_told(left.cell, sets, larger.support, larger.cap, data, appetite, told, one)
     group = group_in_words(data.codebook, pair, kind.where, smaller.kind.where)
@@ -87,7 +91,7 @@ def _left(
             yield Found.of("difference of outputs", True, name, len(each.cells), who, what, named_, _ADVICE, kind.what)
 
 
-def _sets(larger: Summaries, smaller: Summaries, at: int, n: int, total: Ends) -> Array | None:
+def _sets(larger: Summaries, smaller: Summaries, at: int, n: int, total: Ends, work: Work) -> Array | None:
     """All sets of n values (b, n) with the sum and the sum of squares that are left in a cell; None without any."""
     counts = [(int(each.records[0][at]), each.records[0][at] == each.records[1][at]) for each in (larger, smaller)]
     (first, sure), (second, also) = counts
@@ -103,7 +107,7 @@ def _sets(larger: Summaries, smaller: Summaries, at: int, n: int, total: Ends) -
     if n > 1:
         near, far = _squared(total[0] / n - middle, total[1] / n - middle)
         sd = _root((squares[0] - n * far) / (n - 1)), _root((squares[1] - n * near) / (n - 1))
-    sets = sets_that_fit(larger.support, n, total, sd)
+    sets = sets_that_fit(larger.support, n, total, sd, work=work)
     if sets is None:
         return None
     found = ((sets - middle) ** 2).sum(axis=1)

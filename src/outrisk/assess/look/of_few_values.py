@@ -18,7 +18,7 @@ from outrisk.assess.look.contributions import Cell, cells_of
 from outrisk.assess.look.finding import NOT_BOUNDED, Found, Rows, named, people, plural
 from outrisk.assess.look.known import Kind
 from outrisk.assess.look.printed import Numbers
-from outrisk.assess.look.sets_of_values import FEW, Ends, in_order, sets_that_fit
+from outrisk.assess.look.sets_of_values import FEW, Ends, Work, in_order, sets_that_fit
 from outrisk.assess.look.top_codes import open_from
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Output
@@ -32,7 +32,6 @@ from outrisk.problem.released import ROUNDING, half_digit
 from outrisk.records.schema import WITH
 
 _NUMBERS = 10  # values of a variable from which a set of them tells whose is which by their order
-_WORK = 20_000_000  # values of sets that are looked at
 _SLACK = 1e-9
 VALUES_OF_FEW = "values of few"
 _ADVICE = "Withhold these cells (and the total, or a second cell of the row), or merge them with others."
@@ -78,7 +77,7 @@ class Summaries:
         found = {place[cell.label]: cell for each in self.outputs for cell in cells_of(each, self.data)}
         return sorted(found.items())
 
-    def sets(self, at: int, n: int) -> Array | None:
+    def sets(self, at: int, n: int, work: Work) -> Array | None:
         """All sets of n values, each ascending (b, n), that have the printed numbers of a cell."""
         total = float(self.total[0][at]), float(self.total[1][at])
         sd, order = (0.0, np.inf), list[tuple[float, float, float]]()
@@ -96,16 +95,17 @@ class Summaries:
                 elif n > 1:
                     more = _of_sd(str(name), n, ends, total)
                     sd = max(sd[0], more[0]), min(sd[1], more[1])
-        found = sets_that_fit(self.support, n, total, sd, in_order(n, order, self.support))
+        found = sets_that_fit(self.support, n, total, sd, in_order(n, order, self.support), work)
         for output, numbers in zip(self.outputs, self.printed, strict=True):
             if found is not None and len(found):
+                work.values -= found.size * len(numbers)
                 found = found[_have(output, numbers, at, found)]
         return found
 
-    def may_be_others(self, at: int, n: int) -> bool:
+    def may_be_others(self, at: int, n: int, work: Work) -> bool:
         """Whether other numbers of records than n may have the printed numbers of a cell."""
         least, most = max(int(self.records[0][at]), 1), int(self.records[1][at])
-        some = (self.sets(at, each) for each in range(least, most + 1) if each != n)
+        some = (self.sets(at, each, work) for each in range(least, most + 1) if each != n)
         return any(sets is None or len(sets) for sets in some)
 
 
@@ -211,27 +211,24 @@ def few_values_told(
     have the value of one person, who knows it. Of few values that a variable may have this is said of two people alone:
     how often each occurs does not tell whose it is.
     """
-    work = 0
+    work = Work()
     for group in summaries_of(outputs, numbers, data):
-        anybody, one, left = Told(), Told(), 0
+        anybody, one, work.left = Told(), Told(), 0
         for at, cell in sorted(group.cells(), key=lambda each: len(each[1].values)):
             n = len(cell.values)
             if not 2 <= n <= FEW or not group.records[1][at] <= FEW:
                 continue
-            if work > _WORK:
-                left += 1
+            if work.is_done():
                 continue
-            sets = group.sets(at, n)
-            work += _WORK // 100 if sets is None else n * len(sets)
-            if sets is not None and not group.may_be_others(at, n):
+            sets = group.sets(at, n, work)
+            if sets is not None and not group.may_be_others(at, n, work):
                 sort_told(cell, sets, group.support, group.cap, data, appetite, anybody, one)
         if anybody.cells:
             yield _found(group, anybody, data, "the printed numbers leave no other in", ", though not whose each is")
         if one.cells:
             yield _found(group, one, data, "the printed numbers leave no other beside it in", " to who has another")
-        if left:
-            what = f"Too many sets of values fit to ask which {plural(left, 'cell')} of few records may have."
-            yield Found(NOT_BOUNDED, False, group.name, 0, 0, what)
+        if work.left:
+            yield not_asked(group.name, work.left)
 
 
 def sort_told(
@@ -279,6 +276,12 @@ def _pinned(sets: Array, values: Array, support: Array, appetite: Appetite) -> N
 
 def _is_near(sets: Array) -> bool:
     return bool((sets != sets[:1]).any())
+
+
+def not_asked(name: str, cells: int) -> Found:
+    """The finding of so many cells of some outputs that are left when the work is done."""
+    what = f"Too many sets of values fit to ask which {plural(cells, 'cell')} of few records may have."
+    return Found(NOT_BOUNDED, False, name, 0, 0, what)
 
 
 def _found(group: Summaries, told: Told, data: Microdata, why: str, whom: str) -> Found:

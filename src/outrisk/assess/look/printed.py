@@ -38,6 +38,7 @@ class Numbers:
     carried: dict[Kind, list[Known]] = field(default_factory=dict)
     within: dict[Kind, list[Known]] = field(default_factory=dict)
     closed: dict[Kind, dict[frozenset[str], Known]] = field(default_factory=dict)
+    of_cells: dict[tuple[Kind, tuple[str, ...]], tuple[Array, Array]] = field(default_factory=dict)  # see as_cells.py
     _inside: dict[str, Rows] = field(default_factory=dict)
 
     def records(self, kind: Kind, data: Microdata) -> Rows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,16 +11,35 @@ from outrisk.outputs.base import Array
 
 MOST = 1_000_000  # sets, and beginnings of sets, that are tried
 FEW = 12  # records of a set at most
+_WORK = 100_000_000  # values of sets, and of beginnings of sets, that a rule looks at
 _SLACK = 1e-9
 Ends = tuple[float, float]
 
 
+@dataclass(eq=False)
+class Work:
+    """How many more values of sets a rule looks at; left: the cells that it did not ask about any more."""
+
+    values: int = _WORK
+    left: int = 0
+
+    def is_done(self) -> bool:
+        """Whether it is all done; then a cell more is left."""
+        self.left += self.values < 0
+        return self.values < 0
+
+
 def sets_that_fit(
-    support: Array, n: int, total: Ends, sd: Ends = (0.0, np.inf), order: tuple[Array, Array] | None = None
+    support: Array,
+    n: int,
+    total: Ends,
+    sd: Ends = (0.0, np.inf),
+    order: tuple[Array, Array] | None = None,
+    work: Work | None = None,
 ) -> Array | None:
     """All sets of n values of a support (V,), each ascending, (b, n), whose sum and standard deviation (n - 1 below)
     lie from a low to a high end, and each of which in order from and to (n,); of the sd necessary conditions alone.
-    None where they are too many to be tried.
+    None where they are too many to be tried. work: what it takes is taken from it.
 
     The largest value is taken first. Of m values with a mean a and a variance v (m below) the largest lies from
     a + sqrt(v / (m - 1)) to a + sqrt(v (m - 1)) (Samuelson, How deviant can you be?, JASA 63, 1968).
@@ -52,6 +72,8 @@ def sets_that_fit(
         size = np.maximum(np.searchsorted(values, high + slack, side="right") - start, 0)
         if size.sum() > MOST:
             return None
+        if work is not None:
+            work.values -= int(size.sum()) * (found.shape[1] + 1)
         which = np.repeat(np.arange(len(found)), size)
         place = np.arange(len(which)) - np.repeat(np.cumsum(size) - size, size) + start[which]
         found = np.hstack([found[which], place[:, None]])
