@@ -59,7 +59,7 @@ def _may_be_made_of(numbers: Numbers, kind: Kind, by: Sequence[str], other: Kind
     return bool(((sizes > 0) & (np.bincount(place[inside[rows]], minlength=len(sizes)) == sizes)).any())
 
 
-@lru_cache(maxsize=256)  # of counts and of sums
+@lru_cache(maxsize=4_096)  # of counts and of sums, of many pairs of subsets
 def _made_of(
     codebook: Codebook, where: str, by: tuple[str, ...], other: str, names: tuple[str, ...]
 ) -> tuple[tuple[int, _Places], ...]:

@@ -16,6 +16,8 @@ from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
 from outrisk.outputs.of_one_table.curves_beside import events_told
 from outrisk.outputs.smooth.survival import Survival
+from outrisk.outputs.tables.frequencies import Frequencies
+from outrisk.outputs.tables.magnitudes import Magnitudes
 
 _WAY_OUT = "Publish the curve at fewer times or to fewer digits, or leave the numbers of people by time out."
 
@@ -24,7 +26,8 @@ def beside_curves(outputs: Sequence[Output], data: Microdata, appetite: Appetite
     """What curves and tables tell together of who had the event, of times at which they leave one number of events."""
     if not any(isinstance(output, Survival) for output in outputs):
         return
-    for table in events_told(data.codebook, list(released_of(outputs, data))):
+    counts = [output for output in outputs if isinstance(output, Survival | Frequencies | Magnitudes)]
+    for table in events_told(data.codebook, list(released_of(counts, data))):
         by, where = table.output.table, table.output.where
         whole = Told.whole(data, by, complete(data, where, table.name, by))
         known = (table.low == table.high).reshape(whole.counts.shape)
