@@ -370,3 +370,111 @@ def test_other_numbers_behind_counts_are_refused(tmp_path, share):
     path = write(tmp_path / "a.docx", "Table 2", table(["religion", "0", "1", "Total"], *crossed(share)))
     with pytest.raises(OutRiskError, match="which is not a number"):
         study({**COUNTS, "values": str(path)}).given(codebook())
+
+
+def ratios(texts):
+    """Rows of the model's odds ratios, in what cells `texts` makes of a name."""
+    return [[shown, *texts(name)] for shown, name in ROWS.items() if name in fit(SMALL).params]
+
+
+def in_cells(name):
+    ratio, _, limits = odds(fit(SMALL), name).partition(" ")
+    return [ratio, limits.strip("()")]
+
+
+@pytest.mark.parametrize(
+    ("above", "message"),
+    [("Teacher_nurse", "a level of 'occ'; give the output its 'where'"), ("marriage", "of the response 'marriage'")],
+)
+@pytest.mark.parametrize("wide", [2, 3])
+def test_of_whom_a_model_is_stands_above_its_columns(tmp_path, above, message, wide):
+    """It was passed over where each statistic has a column, so that a table of some people was taken for one of all."""
+    heads = ["OR", "95% CI"] if wide == 2 else ["OR", "Lower", "Upper"]
+    rows = ratios(lambda name: in_cells(name) if wide == 2 else [in_cells(name)[0], *in_cells(name)[1].split("–")])
+    path = write(tmp_path / "a.docx", "Table 2", table([cell(""), cell(above, wide)], ["", *heads], *rows))
+    with pytest.raises(OutRiskError, match=message):
+        given(SMALL | LIMITS, path)
+
+
+def test_of_whom_a_model_is_stands_in_the_head_of_its_estimates(tmp_path):
+    path = write(tmp_path / "a.docx", "T", table(["", "Teacher_nurse OR (95% CI)"], *in_levels(fit(SMALL))))
+    with pytest.raises(OutRiskError, match="'Teacher_nurse', a level of 'occ'"):
+        given(SMALL | LIMITS, path)
+
+
+@pytest.mark.parametrize("head", [["OR (CI)"], ["OR", "CI"]])
+@pytest.mark.parametrize(
+    "note", ["CI = 90% confidence interval", "CI: confidence interval (90%)", "Note. Confidence level 90%."]
+)
+def test_the_level_of_limits_may_stand_in_a_note(tmp_path, head, note):
+    rows = ratios(lambda name: [odds(fit(SMALL), name)] if len(head) == 1 else in_cells(name))
+    path = write(tmp_path / "a.docx", "Table 2. Odds ratios", table(["", *head], *rows), note)
+    assert "age: lower 90 %" in given(SMALL | LIMITS, path)[0].labels
+
+
+def test_errors_in_a_column_beside_ratios_are_not_taken_for_those_of_b(tmp_path):
+    """Stata prints those of exp(b) there."""
+    model = fit(SMALL)
+    rows = ratios(lambda name: [odds(model, name).split()[0], f"{np.exp(model.params[name]) * model.bse[name]:.3f}"])
+    rows = [[*row, "0.001"] for row in rows]
+    path = write(tmp_path / "a.docx", "Table 2", table(["", "OR", "SE", "p"], *rows))
+    assert not any("standard error" in label for label in given(SMALL, path)[0].labels)
+
+
+@pytest.mark.parametrize("sign", ["; ", ", ", "–"])
+@pytest.mark.parametrize("head", ["OR (95% CI)", "Model 1"])
+def test_three_decimals_behind_a_comma_are_no_thousands_of_ratios(tmp_path, sign, head):
+    rows = [[shown, f"1,{at}58 (1,{at}20{sign}1,{at}80)"] for at, shown in enumerate(list(ROWS)[:4])]
+    path = write(tmp_path / "a.docx", CAPTION, table(["", head], *rows))
+    released, _ = given(SMALL | LIMITS, path)
+    assert np.nanmax(released.values) == 1.38
+
+
+def test_commas_of_estimates_that_may_be_either_are_refused(tmp_path):
+    rows = [[name, f"1,{at}58", f"2,{at}20"] for at, name in enumerate([*list(ROWS)[:4], "Constant"])]
+    path = write(tmp_path / "a.docx", "Table 1", table(["", "B", "SE"], *rows))
+    with pytest.raises(OutRiskError, match="'1,058' has a decimal comma or one of thousands"):
+        given(LINEAR, path)
+
+
+def test_limits_with_points_may_have_a_comma_without_a_blank_between_them(tmp_path):
+    path = write(tmp_path / "a.docx", CAPTION, table(["", "Model 1"], *in_levels(fit(SMALL), sign=",")))
+    released, beside = given(SMALL | LIMITS, path)
+    assert beside.matched.all() and len(released.labels) == 15
+
+
+@pytest.mark.parametrize("name", ["Age (years)", "Age, years", "Age in years", "age (y)"])
+def test_units_behind_names(tmp_path, name):
+    path = write(tmp_path / "a.docx", CAPTION, table(["", "Model 1"], *in_levels(fit(SMALL), age=name)))
+    assert given(SMALL | LIMITS, path)[1].matched.all()
+
+
+@pytest.mark.parametrize("name", ["Age (per 10 years)", "Age (10 years)"])
+def test_numbers_of_units_are_no_units(tmp_path, name):
+    path = write(tmp_path / "a.docx", CAPTION, table(["", "Model 1"], *in_levels(fit(SMALL), age=name)))
+    with pytest.raises(OutRiskError, match="no variable or level"):
+        given(SMALL | LIMITS, path)
+
+
+@pytest.mark.parametrize("heads", [("Median", "IQR"), ("Median (IQR)",)])
+def test_the_width_between_quartiles_is_no_standard_deviation(tmp_path, heads):
+    """A median with one number behind it was taken for a mean with its sd."""
+    texts = [[f"{p.age.median():.1f}", f"{p.age.quantile(0.75) - p.age.quantile(0.25):.1f}"] for p in GROUPS]
+    if len(heads) == 2:
+        made = below_groups(heads, {"age": lambda part: texts[int(part is GROUPS[1])]})
+    else:
+        above = ["", *(f"{at} (n = {len(part):,})" for at, part in enumerate(GROUPS))]
+        made = table(above, ["", *heads, *heads], ["age", *(f"{one} ({other})" for one, other in texts)])
+    outputs = study({**TABLE_ONE, "values": str(write(tmp_path / "a.docx", "T", made))}).given(codebook()).values()
+    assert all(each.recompute(data()).matched.all() for each in outputs)
+    labels = [label for each in outputs for label in each.labels]
+    assert "affair=0: median of age" in labels and not any("mean of" in label or "sd of" in label for label in labels)
+
+
+@pytest.mark.parametrize("head", ["Total (N)", "Total, n", "Total N", "Row total"])
+def test_heads_of_all_people_of_a_cross_table(tmp_path, head):
+    counts = pd.crosstab(frame()["religion"], frame()["affair"])
+    rows = [[str(level), *map(str, row), str(row.sum())] for level, row in counts.iterrows()]
+    path = write(tmp_path / "a.docx", "T", table(["religion", "0", "1", head], *rows))
+    outputs = study({**COUNTS, "values": str(path)}).given(codebook()).values()
+    assert all(each.recompute(data()).matched.all() for each in outputs) and len(outputs) == 2

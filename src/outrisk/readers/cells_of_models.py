@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
+from outrisk.errors import OutputError
 from outrisk.readers.printed_number import Printed, read_printed
 from outrisk.readers.source import Grid
 
@@ -13,6 +14,7 @@ _NONE = frozenset({"", "na", "<na>", "nan"})  # what a cell without a number say
 _NUMBER = r"[+-]?(?:\d(?:[\d.,]*\d)?|[.,]\d+)(?:[eE][+-]?\d+)?|[+-]?Inf"
 _TO = r"(?:,\s+|;\s*|,(?=[+-])|\s+to\s+|\s*[–—]\s*|\s+-\s+|(?<=\d)-(?=\d))"
 _ENDS = re.compile(rf"[(\[]?\s*({_NUMBER}){_TO}({_NUMBER})\s*[)\]]?")
+_POINTS = re.compile(r"[(\[]?\s*([+-]?\d*\.\d+),([+-]?\d*\.\d+)\s*[)\]]?")  # `1.05,1.06`
 _BOTH = re.compile(rf"({_NUMBER})\s*([*†‡+]*)\s*([(\[].*[)\]])\s*([*†‡+]*)")
 _REF = r"ref(?:\.|erence|erent)?(?: ?(?:group|category|level))?"
 REFERENCE = re.compile(  # what a cell of the reference level says
@@ -50,7 +52,7 @@ def whole(grid: Grid) -> Grid:
 
 def ends_of(text: str) -> tuple[str, str] | None:
     """Both limits of a cell such as `1.12, 2.07`, `0.99 to 1.02` or `[-1.2, 0.3]`; None where there are not two."""
-    found = _ENDS.fullmatch(text.strip())
+    found = _POINTS.fullmatch(text.strip()) or _ENDS.fullmatch(text.strip())
     return (found[1], found[2]) if found else None
 
 
@@ -72,6 +74,27 @@ def has_comma(texts: Sequence[str]) -> bool:
     """Whether numbers have a decimal comma: behind it some have digits that are no thousands, and none has a point."""
     commas = [text for text in texts if re.fullmatch(r"[<>]?\s*[+-]?(?:\d+,(?:\d\d?|\d{4,})|0,\d+)", text)]
     return bool(commas) and not any(re.search(r"\d\.\d", text) for text in texts)
+
+
+def comma_of(rows: Sequence[Mapping[str, str]], ratios: bool, place: str) -> bool:
+    """Whether the numbers of rows have a decimal comma; OutputError where each may as well have one of thousands
+    (`1,058`), which ratios have not.
+    """
+    texts = [text for row in rows for text in row.values()]
+    if has_comma(texts):
+        return True
+    numbers = [
+        row[part] for row in rows for part in ("coefficients", "standard_errors", "lower", "upper") if part in row
+    ]
+    either = [text for text in numbers if re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}[*†‡+]*", text)]
+    if not either or len(either) < len(numbers) or any(re.search(r"\d?\.\d", text) for text in texts):
+        return False
+    if not ratios:
+        raise OutputError(
+            f"{place}: {either[0]!r} has a decimal comma or one of thousands, and no other number tells; write its "
+            "numbers with a point, or without a sign for thousands"
+        )
+    return True
 
 
 def are_uneven(rows: Sequence[Mapping[str, str]], ratios: bool, comma: bool) -> bool:

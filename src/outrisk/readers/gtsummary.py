@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from outrisk.errors import OutputError
 from outrisk.outputs.regression.release import Kind
 from outrisk.readers.cells_of_models import (
     REFERENCE,
     are_uneven,
+    comma_of,
     ends_of,
-    has_comma,
     p_value,
     plain,
     whole,
@@ -20,6 +20,7 @@ from outrisk.readers.cells_of_models import (
 )
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.heads_of_columns import bare, beside, name_of_row, over_several
+from outrisk.readers.named_models import response_named
 from outrisk.readers.printed_number import read_printed
 from outrisk.readers.remarks import remark
 from outrisk.readers.source import Grid, Source
@@ -119,7 +120,13 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         )
     body = [[plain(cell) for cell in row] for row in grid[at + 1 :]]
     rows = [_row(row, columns, source.name) for row in body]
-    return _coefficients(rows, columns, source.name)
+    heads = _above(grid[:at], next(place for place, each in columns.items() if each.part == "coefficients"))
+    return replace(_coefficients(rows, columns, source.name), response=response_named(heads))
+
+
+def _above(lines: Grid, at: int) -> list[str]:
+    """What stands above the head of a column, also over several."""
+    return [next((line[left] for left in range(at, 0, -1) if line[left]), "") for line in lines]
 
 
 def _grids(source: Source) -> list[Grid]:
@@ -219,7 +226,7 @@ def _coefficients(
 ) -> Coefficients:
     column = next(each for each in columns.values() if each.part == "coefficients")
     rows, single = _apart(rows)
-    comma = has_comma([text for _, texts in rows for text in texts.values()])
+    comma = comma_of([texts for _, texts in rows], column.ratio, place)
     single |= _people(rows, column.name, place)
     parts = {each.part for each in columns.values()} | {column.behind}
     kept = [(name, _one(texts, parts, column, comma)) for name, texts in rows]

@@ -35,6 +35,10 @@ _FITS = {
     "r-squared": "R²",
     "log likelihood": "Log-likelihood",
 }
+_LEVEL = re.compile(
+    r"(\d\d(?:\.\d+)?) ?% ?(?:c\.?i|confidence)|confidence (?:intervals?|limits?|levels?)[ :,(]+(\d\d(?:\.\d+)?) ?%",
+    re.I,
+)
 _MOST_HEADS = 6
 
 
@@ -50,7 +54,8 @@ def in_columns(grid: Grid) -> Grid | None:
             kept = [at for at in range(len(row)) if at - 1 not in pairs]
             above = {at: _limits_of([each[at] for each in grid[: number + 1]]) for at in pairs}
             named = [above.get(at, row[at]) for at in kept]
-            return in_columns([named, *(_joined(each, pairs) for each in grid[number + 1 :])])
+            lines = [["" if _head(each[at]) else each[at] for at in kept] for each in grid[:number]]
+            return in_columns([*lines, named, *(_joined(each, pairs) for each in grid[number + 1 :])])
         estimates = [head for head in heads[1:] if head and re.match(r"OR|HR|I?RR|PR|log|exp|estimate", head)]
         others = [head for head in heads[1:] if head and re.search(r"SE|ci|% CI|p-value|statistic", head)]
         if estimates and others and not over_several(grid, number):
@@ -82,14 +87,18 @@ def _joined(row: list[str], pairs: list[int]) -> list[str]:
 
 
 def read_columns(source: Source, table: PrintedTable, grid: Grid, model: int | None) -> Coefficients:
-    """The regression of a table whose heads are gtsummary's; standard errors beside ratios, which may be of b or of
-    exp(b), are left out.
-    """
+    """The regression of a table whose heads are gtsummary's."""
     found = gtsummary.read(replace(source, chosen=replace(table, grid=grid)), model)
     heads = (cell for row in table.grid[:_MOST_HEADS] for cell in row if _head(cell))
-    found = as_said(found, table.caption, " . ".join((_said(table), *heads)), source.name)
-    if found.level is None and (level := re.search(r"(\d\d(?:\.\d+)?) ?% ?(?:c\.?i|confidence)", _said(table), re.I)):
-        found = replace(found, level=float(level[1]) / 100)
+    return in_document(as_said(found, table.caption, " . ".join((_said(table), *heads)), source.name), table)
+
+
+def in_document(found: Coefficients, table: PrintedTable) -> Coefficients:
+    """A regression with the level of limits that the words about its table say, without standard errors beside ratios,
+    which may be of b or of exp(b).
+    """
+    if found.level is None and (level := _LEVEL.search(_said(table))):
+        found = replace(found, level=float(level[1] or level[2]) / 100)
     parts = {part for _, texts in found.rows for part in texts}
     if found.exponentiated and "standard_errors" in parts:
         rows = tuple((name, {k: v for k, v in texts.items() if k != "standard_errors"}) for name, texts in found.rows)

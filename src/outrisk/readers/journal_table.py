@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from outrisk.errors import OutputError
 from outrisk.outputs.regression.release import Kind
-from outrisk.readers.cells_of_models import REFERENCE, has_comma, plain, whole, with_brackets
+from outrisk.readers.cells_of_models import REFERENCE, comma_of, plain, whole, with_brackets
 from outrisk.readers.coefficients import Coefficients, unread
 from outrisk.readers.heads_of_columns import bare, beside
 from outrisk.readers.journal_columns import in_columns, read_columns
@@ -212,8 +212,8 @@ def _coefficients(found: Rows, said: str, head: str, own: bool) -> Coefficients:
     known = [(name, texts) for name, texts in found.rows if "coefficients" in texts]
     if not known:
         raise OutputError(f"{found.place}: it has no coefficients of this model")
-    comma = has_comma([text for _, texts in known for text in texts.values()])
     ratios, kinds = _scale(said, head, own)
+    comma = comma_of([texts for _, texts in known], ratios, found.place)
     numbers = [read_printed(texts["coefficients"], comma) for _, texts in known]
     above = all(number is not None and number.value > 0 for number in numbers)
     if ratios and not above:

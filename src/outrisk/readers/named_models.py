@@ -30,6 +30,7 @@ _ROBUST = re.compile(
     r"\bwhite(?:'s)? (?:standard|s\.?e)"
 )
 _RESPONSE = re.compile(r"[A-Za-z_][\w.]*(?:\([\w.]+\))?")
+_ESTIMATES = re.compile(r"(?<=\S)[ ,:]+[ac]?(?:OR|HR|IRR|RR|PR)\b.*$")  # behind the name, in the same head
 _NO_RESPONSE = re.compile(
     r"(?i)m(?:odels?|od)?[._]?\d*|b|beta|coef\w*|estimates?|[ac]?(?:or|hr|irr|rr|pr)s?|full|final|base\w*|all|total|"
     r"overall|crude|adjusted|unadjusted|pooled|main|[ivx]+|(?:uni|bi|multi)varia\w+|est\.?|spec\w*|variables?|glm|lm|gee"
@@ -46,6 +47,7 @@ def response_named(heads: Sequence[str]) -> str:
     """The response that lines above a column name, as programs write it there; '' where none looks like one."""
     for head in reversed(heads):
         text = re.sub(r"(?i)^dependent variable:?\s*|\s+[IVX]+$", "", head.strip()).strip("`'\" ")
+        text = _ESTIMATES.sub("", text)
         if _RESPONSE.fullmatch(text) and not _NO_RESPONSE.fullmatch(text) and not kinds_named(text):
             return text
     return ""

@@ -64,6 +64,9 @@ def _by_shape(reading: Reading, row: Row, told: Sequence[tuple[str, ...]]) -> tu
     n = max(len(parts_of(cell, wanted, reading.comma)) for wanted in _BY_SHAPE)
     if found := next((each for each in told if len(each) == n and {*each} <= {*_OF_MEANS, *_QUANTILES}), None):
         return found
+    of_median = next((each for each in told if "median" in each), ())
+    if n == 2 and of_median and not any("mean" in each for each in told):
+        return of_median
     if n not in _BY_SHAPE or "%" in cell:
         raise OutputError(
             f"{reading.place}: {row.called!r} does not say what {cell[:40]!r} is; add it, as in 'mean (sd)'"

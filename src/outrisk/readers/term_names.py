@@ -19,6 +19,7 @@ _CONTRAST = re.compile(r"(.+)\((\d+)\)")
 _SQUARE = re.compile(r"I\((.+)(?:\*\*|\^)(\d)\)")
 _POLYNOMIAL = re.compile(r"\.(L|Q|C)|\^\d")
 _SHORT = re.compile(r"(\w*\.)?(\w+~\w*)(=.*)?", re.S)  # rate_marri~e, as Stata writes names beyond its column
+_UNIT = re.compile(r"(?i),? \(?(?:in )?(?:years?|yrs?\.?|y|months?|weeks?|days?|hours?|kg|kg/m[²2]|cm|mm ?hg)\)?$")
 _SEPARATORS = ("", "_", ".", "=", ":", "-", " ", "==", " = ")
 
 
@@ -83,7 +84,7 @@ def _factor(part: str, whole: str, codebook: Codebook, names: Collection[str], p
 
 def _by_spelling(part: str, codebook: Codebook, names: Collection[str]) -> Iterator[Factor]:
     """The same of names in other letters, as `Age` and `Yrs married` are in the tables of journals."""
-    for spelled in {part, part.replace(" ", "_")}:
+    for spelled in {part, part.replace(" ", "_"), _UNIT.sub("", part)}:
         for name in names:
             if spelled.casefold().startswith(name.casefold()):
                 yield from _readings(name + spelled[len(name) :], codebook, names)

@@ -24,6 +24,7 @@ _PERCENTS = (
     *("cumulative percent", "cumulative %", "valid percent", "valid %", "row %", "col %", "column %", "total %"),
 )
 _MADE_BY_PIVOT = re.compile(r"(?i)(sum|average|count|max|min|product|std ?dev|var)p? of (.+)")
+_OF_ALL = re.compile(r"(?i)(?:(?:row|column|col\.?|grand) )?totals?(?:,? \(?n\)?)?|all \(n\)")
 _RULE = re.compile(r":?-{2,}:?")
 
 
@@ -59,6 +60,7 @@ def tidied(grid: Grid, by: Sequence[str], counts: bool, value: str, codebook: Co
     grid = _without_lines(grid, names, is_level, place)
     grid = _of_pivot(grid, counts, place)
     if counts:
+        grid = [[_total(cell) for cell in row] if not at else [_total(row[0]), *row[1:]] for at, row in enumerate(grid)]
         grid = _without_percents(grid, is_level, place)
     if value:
         grid = _of_variable(_apart(grid, place), value, names, place)
@@ -104,6 +106,11 @@ def _without_percents(grid: Grid, is_level: Callable[[str], bool], place: str) -
         return grid
     remark(place, f"columns {', '.join(heads[at] for at in gone)} stand beside counts and are left out")
     return [[cell for at, cell in enumerate(row) if at not in gone] for row in grid]
+
+
+def _total(cell: str) -> str:
+    """A head of all people by its plain name: `Total (N)`, `Row total`."""
+    return "Total" if _OF_ALL.fullmatch(cell.strip()) else cell
 
 
 def _apart(grid: Grid, place: str) -> Grid:

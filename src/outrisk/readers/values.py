@@ -46,6 +46,7 @@ from outrisk.readers import (
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.cross_table import entries_of_cross_table
 from outrisk.readers.entry_of_regression import entry_of_coefficients
+from outrisk.readers.journal_columns import in_document
 from outrisk.readers.margins_table import entries_of_margins
 from outrisk.readers.named_models import as_said
 from outrisk.readers.printed_table_one import entries_of_table_one
@@ -261,6 +262,7 @@ def read_coefficients(source: Source, model: int | None, place: str) -> Coeffici
         if reader.recognises(source):
             table = source.chosen or (source.pages[0] if len(source.pages) == 1 else None)
             found = reader.read(source, model)
+            found = in_document(found, table) if table is not None and reader is gtsummary else found
             said = "" if table is None else " . ".join((table.caption, *table.notes))
             return found if table is None else as_said(found, table.caption, said, place)
     for pattern, what in _ELSEWHERE.items():
