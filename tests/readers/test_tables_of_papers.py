@@ -478,3 +478,24 @@ def test_heads_of_all_people_of_a_cross_table(tmp_path, head):
     path = write(tmp_path / "a.docx", "T", table(["religion", "0", "1", head], *rows))
     outputs = study({**COUNTS, "values": str(path)}).given(codebook()).values()
     assert all(each.recompute(data()).matched.all() for each in outputs) and len(outputs) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "second", "label"),
+    [("SE", "bse", "age: standard error"), ("p value", "pvalues", "age: p-value"), ("t", "tvalues", "")],
+)
+def test_rows_below_estimates_may_say_what_they_have(tmp_path, name, second, label):
+    model, rows = fit(SMALL), []
+    for shown, term in {**ROWS, "Constant": "Intercept"}.items():
+        if term in model.params:
+            rows += [[shown, f"{model.params[term]:.3f}"], [name, f"({getattr(model, second)[term]:.3f})"]]
+    path = write(tmp_path / "a.docx", "Table 1. Logit", table(["", "Model 1"], *rows))
+    released, beside = given(SMALL, path)
+    assert beside.matched.all() and len(released.labels) == (10 if label else 5) and label in (*released.labels, "")
+
+
+def test_robust_errors_in_rows_are_not_taken_for_plain_ones(tmp_path):
+    rows = [row for name in [*list(ROWS)[:4], "Constant"] for row in ([name, "-0.100"], ["Robust SE", "(0.010)"])]
+    path = write(tmp_path / "a.docx", "Table 1. Logit", table(["", "Model 1"], *rows))
+    with pytest.raises(OutRiskError, match="'Robust SE' is no variable"):
+        given(SMALL, path)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from outrisk.errors import OutputError
 from outrisk.readers.cells_of_models import REFERENCE, REFERENCE_NAME, ends_of, p_value, plain, with_brackets
-from outrisk.readers.heads_of_columns import name_of_row
+from outrisk.readers.heads_of_columns import bare, beside, name_of_row
 from outrisk.readers.printed_number import is_withheld, read_printed
 from outrisk.readers.printed_tables import is_number, without_span
 
@@ -28,6 +28,7 @@ _FITS = re.compile(  # no more than their names, as `children` and `score` are v
     r"icc(?:[ (].*)?|mean (?:of )?(?:the )?dep.*|dep\w*\.? var\w*\.? mean|control (?:group )?mean|"
     r"(?:n(?:o\.|umber)? (?:of )?)?clusters"
 )
+_NAMED = {"SE": "standard_errors", "p-value": "p_values", "statistic": "statistic"}  # a row below estimates
 _DASHES = "[—–-]{1,3}"
 _STARS_ONLY = re.compile(r"[*†‡+]+|n\.?s\.?|[+−-]{1,3}")
 BRACKETED = re.compile(r"[(\[{].*[)\]}]\s*[*†‡+]*")
@@ -65,8 +66,11 @@ class Rows:
         """Take a row."""
         name, cell = name_of_row(row[0]).rstrip(":"), without_span(row[self.at])
         called = plain(name).casefold()
+        part = _NAMED.get(beside(bare(name)), "") if not re.match(r"(?i)\(?(?:rob|clust)", name) else ""
         if not name:
             self._below(cell)
+        elif part and self.rows and all(BRACKETED.fullmatch(each) for each in map(without_span, row[1:]) if each):
+            self._below(cell, part)
         elif (called in _SINGLE or _FITS.fullmatch(called)) and (len(called) > 1 or not cell or is_number(cell)):
             self._fit(called, name, cell)
         elif self.closed and any(BRACKETED.search(each) for each in row[1:] if is_estimate(each) or each):
@@ -115,7 +119,8 @@ class Rows:
             texts["elsewhere"] = "yes"
         self.rows.append((name, texts))
 
-    def _below(self, cell: str) -> None:
+    def _below(self, cell: str, named: str = "") -> None:
+        """Take what stands below an estimate; `named`: the part that its row says it is."""
         if not cell:
             return
         if self.closed and BRACKETED.fullmatch(cell):
@@ -131,13 +136,13 @@ class Rows:
             raise OutputError(
                 f"{self.place}: {cell[:40]!r} stands below that of '{self.rows[-1][0]}' without brackets or name"
             )
-        self._put(cell)
+        self._put(cell, named)
 
-    def _put(self, cell: str) -> None:
+    def _put(self, cell: str, named: str = "") -> None:
         """Take what is in brackets."""
         name, texts = self.rows[-1]
         inner = re.sub(r"[*†‡+]+$", "", cell.strip()).strip().strip("()[]{}").strip()
-        part = self.second.get(cell.strip()[:1], "")
+        part = named or self.second.get(cell.strip()[:1], "")
         if known := re.fullmatch(r"([tzp]) ([=<]) (.*)", inner):
             part, inner = (
                 ("p_values" if known[1] == "p" else "statistic"),
