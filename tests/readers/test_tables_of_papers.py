@@ -499,3 +499,12 @@ def test_robust_errors_in_rows_are_not_taken_for_plain_ones(tmp_path):
     path = write(tmp_path / "a.docx", "Table 1. Logit", table(["", "Model 1"], *rows))
     with pytest.raises(OutRiskError, match="'Robust SE' is no variable"):
         given(SMALL, path)
+
+
+def test_a_head_that_is_repeated_with_another_column_is_refused_in_a_line(tmp_path):
+    """It ended in a StopIteration."""
+    first, *rows = ratios(lambda name: [*in_cells(name)[:1], *in_cells(name)[1].split("–"), "0.001"])
+    heads = ["", "OR", "95% CI", "", ""]
+    path = write(tmp_path / "a.docx", CAPTION, table(heads, first, [*heads[:4], "p"], *rows))
+    with pytest.raises(OutRiskError, match="no table of coefficients is known"):
+        given(SMALL | LIMITS, path)

@@ -76,6 +76,11 @@ def recognises(source: Source) -> bool:
     return any(_header(grid) is not None for grid in _grids(source))
 
 
+def has_head(grid: Grid) -> bool:
+    """Whether a line of a table heads estimates, and none above it heads several columns at once."""
+    return _header(whole(grid)) is not None
+
+
 def read(source: Source, model: int | None = None) -> Coefficients:
     """The regression; `model` is its number in a table by `tbl_merge`."""
     grid = next(grid for grid in _grids(source) if _header(grid) is not None)

@@ -71,7 +71,8 @@ def in_columns(grid: Grid) -> Grid | None:
             ]
             if standard:
                 named = [f"({cell})" if re.fullmatch(r"(?i)beta|β", cell) else cell for cell in named]
-            return [*grid[:number], named, *map(_body, grid[number + 1 :])]
+            made = [*grid[:number], named, *map(_body, grid[number + 1 :])]
+            return made if gtsummary.has_head(made) else None
     return None
 
 
