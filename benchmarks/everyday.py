@@ -1069,7 +1069,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=0.0, help="cut runs off after so many processor seconds")
     parser.add_argument("--unmet", action="store_true", help="list the numbers that are not met")
     parser.add_argument("--switch", choices=list(SWITCHES), default="as is", help="an operator that is off")
-    parser.add_argument("--untold", action="store_true", help="without what crude ratios tell of tables")
+    parser.add_argument("--untold", action="store_true", help="without what crude ratios and curves tell of tables")
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     given = parser.parse_args()
     names = [n for n in RELEASES if not given.only or any(n.startswith(each) for each in given.only)]
