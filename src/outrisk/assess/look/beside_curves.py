@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from outrisk.appetite import Appetite
-from outrisk.assess.look.by_statistics import released_of
-from outrisk.assess.look.finding import Found, counted, named, plural
+from outrisk.assess.look.by_statistics import released_of, small_cells_follow
+from outrisk.assess.look.finding import Found, named
 from outrisk.assess.look.same_answer import in_table
 from outrisk.assess.look.told import Told, complete
 from outrisk.microdata import Microdata
@@ -37,10 +37,9 @@ def beside_curves(outputs: Sequence[Output], data: Microdata, appetite: Appetite
         few = known & (told.people > 0) & (told.people < appetite.safe_threshold)
         if few.any():
             number = int(few.sum())
-            what = f"The table {' x '.join(by)} was not released; {plural(number, 'cell')} of fewer than "
-            what += f"{appetite.safe_threshold} {counted(data)} {'follows' if number == 1 else 'follow'} exactly: "
-            what += (
-                "the curve falls by the share of those at risk who had the event, and it is known how many these are."
+            what = (
+                f"{small_cells_follow(by, where, number, data, appetite)}: the curve falls by the share of those at "
+                "risk who had the event, and it is known how many these are."
             )
             labels = named(told.labels(few)) if inside else ""
             yield Found.of("table not released", False, table.name, number, told.who(few), what, labels, _WAY_OUT)

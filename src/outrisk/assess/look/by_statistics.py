@@ -49,13 +49,22 @@ def given_back(
             and (each.printed.whole or ((each.crude or each.compared) and _few(each, told, appetite).any()))
         ):
             which = "the test fits" if len(each.statistics) == 1 and each.tested else "what they print fits"
-            what = f"Too many tables fit the printed counts of {_called(each)} to ask which of them {which}."
+            called = _called(each.by, each.where)
+            what = f"Too many tables fit the printed counts of {called} to ask which of them {which}."
             yield Found(NOT_BOUNDED, False, named(list(each.statistics)), 0, 0, what)
 
 
-def _called(each: Described) -> str:
+def _called(by: Sequence[str], where: str) -> str:
     """The table in words."""
-    return " x ".join(each.by) + (f" (where {each.where})" if each.where else "")
+    return " x ".join(by) + (f" (where {where})" if where else "")
+
+
+def small_cells_follow(by: Sequence[str], where: str, number: int, data: Microdata, appetite: Appetite) -> str:
+    """What is said of so many small cells of a table that was not released."""
+    return (
+        f"The table {_called(by, where)} was not released; {plural(number, 'cell')} of fewer than "
+        f"{appetite.safe_threshold} {counted(data)} {'follows' if number == 1 else 'follow'} exactly"
+    )
 
 
 def released_of(outputs: Sequence[Output], data: Microdata) -> Iterator[Released]:
@@ -97,8 +106,7 @@ def _told(each: Described, told: Told, data: Microdata, appetite: Appetite, insi
     if printed.whole:
         what = f"{plural(number, 'withheld or rounded cell')} of {recovered.size:,} can be worked out"
     else:
-        what = f"The table {_called(each)} was not released; {plural(number, 'cell')} of fewer than "
-        what += f"{appetite.safe_threshold} {counted(data)} {'follows' if number == 1 else 'follow'} exactly"
+        what = small_cells_follow(each.by, each.where, number, data, appetite)
     also = f", and {more:,} more {'is' if more == 1 else 'are'} known to be one of two numbers" if more else ""
     yield Found.of(
         "withheld cells recoverable" if printed.whole else "table not released",

@@ -9,7 +9,7 @@ import numpy as np
 
 from outrisk.outputs.base import Array
 
-MOST = 1_000_000  # sets, and beginnings of sets, that are tried
+_MOST = 1_000_000  # sets, and beginnings of sets, that are tried
 FEW = 12  # records of a set at most
 _WORK = 100_000_000  # values of sets, and of beginnings of sets, that a rule looks at
 _SLACK = 1e-9
@@ -70,7 +70,7 @@ def sets_that_fit(
             low = np.maximum(low, a + np.sqrt(narrow / (m - 1)))
         start = np.searchsorted(values, low - slack)
         size = np.maximum(np.searchsorted(values, high + slack, side="right") - start, 0)
-        if size.sum() > MOST:
+        if size.sum() > _MOST:
             return None
         if work is not None:
             work.values -= int(size.sum()) * (found.shape[1] + 1)

@@ -30,12 +30,12 @@ def events_told(codebook: Codebook, outputs: Sequence[Released]) -> Iterator[Rel
         if found is None:
             continue
         curves, low, high, names = found
+        curves, low, high, _ = with_events(curves, low, high)
         known = told_apart(curves, low, high)
         if not known.any():
             continue
-        curves, events, _, _ = with_events(curves, low, high)
         at = np.minimum(np.searchsorted(curves.at, curves.support), len(curves.at) - 1)
-        at_risk, had = (events[places_of(curves, statistic)][:, at] for statistic in ("at risk", "events"))
+        at_risk, had = (low[places_of(curves, statistic)][:, at] for statistic in ("at risk", "events"))
         there = at_risk - np.column_stack([at_risk[:, 1:], np.zeros(len(at_risk))])
         table = Frequencies(codebook, " with ".join([one.name, *names]), tuple(curves.variables), curves.where)
         yield _as_table(table, curves, known, had, there)
