@@ -13,8 +13,8 @@ from outrisk.outputs.regression.regression_entry import FormulaEntry
 from outrisk.readers import mixed_output, quantile_output, r_output
 from outrisk.readers.cross_table import entries_of_cross_table
 from outrisk.readers.remarks import kept
+from outrisk.readers.same_model import may_be_of
 from outrisk.readers.source import Source
-from outrisk.readers.stata_models import may_be_of
 
 _PROMPT = re.compile(r"> ?(?=[\w.`\"'({!?#-])")
 _MORE = re.compile(r"\+ ")

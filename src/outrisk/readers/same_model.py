@@ -1,16 +1,21 @@
-"""Whether a printed regression is of the response, of the records and by the weights that the study says."""
+"""Whether a printed regression is of the response, of the records and by the weights that the study says; and whether
+it may be the one that an output asks for.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
+from outrisk.grammar import named_in
 from outrisk.outputs.regression.cox_entry import CoxEntry
 from outrisk.outputs.regression.regression_entry import FormulaEntry
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.remarks import remark
-from outrisk.readers.term_names import is_short_for, levels_of
+from outrisk.readers.source import Source
+from outrisk.readers.term_names import is_short_for, levels_of, read_term
 
 _CHANGES = re.compile(r"\b(?:log|log2|log10|log1p|sqrt|exp|scale|rank|diff|lag)(?=\()|[-+*/^!<>]|!=")
 _IS = re.compile(r"""(?:I\()?\s*`?([\w.]+)`?\s*==\s*(?:"([^"]*)"|'([^']*)'|([\w.]+))\s*\)?""")
@@ -120,3 +125,25 @@ def _same_level(printed: str, said: str, codebook: Codebook) -> bool:
         else:
             levels.append(levels_of(variable, next(text for text in each.groups()[1:] if text is not None)))
     return levels[0] == levels[1]
+
+
+def may_be_of(source: Source, entry: FormulaEntry, codebook: Codebook, read: Callable[[Source], Coefficients]) -> bool:
+    """Whether a regression may be that of an entry: its kind, its response and the variables of its terms."""
+    try:
+        table = read(source)
+        names = {name for row, _ in table.rows for name, _ in _term(row, codebook)}
+    except OutputError:
+        return False
+    kinds = (table.kind,) if table.kind else table.kinds
+    if kinds and entry.kind not in kinds:
+        return False
+    left, _, right = entry.formula.partition("~")
+    response = (left or entry.response).strip().strip("`")
+    if table.response and response and table.response != response and not is_short_for(table.response, response):
+        return False
+    asked = (entry.formula and right.strip()) or " ".join(entry.terms)
+    return not asked or bool(entry.keep) or names == set(named_in(asked, codebook.names))
+
+
+def _term(row: str, codebook: Codebook) -> tuple[tuple[str, str], ...]:
+    return () if row.startswith(("/", "alpha", "var(", "sd(")) else read_term(row, codebook, codebook.names, "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
@@ -16,12 +16,12 @@ from outrisk.outputs.regression.regression_entry import FormulaEntry
 from outrisk.outputs.smooth.proportions import ProportionsEntry
 from outrisk.outputs.tables.magnitudes import MagnitudesEntry
 from outrisk.readers import stata_log
-from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.remarks import remark
+from outrisk.readers.same_model import may_be_of
 from outrisk.readers.source import Source
 from outrisk.readers.stata_data import as_fitted, fit_of, hold_records, hold_set, say_whose
 from outrisk.readers.stata_session import Command, commands_of
-from outrisk.readers.term_names import is_short_for, read_term
+from outrisk.readers.term_names import is_short_for
 
 _OF_MARGINS = re.compile(r"\|.*(?:dy/dx|Margin)\s+(?:std\. err\.|Std\. Err\.)", re.I)
 _AFTER = ("lincom", "nlcom", "contrast", "pwcompare", "test", "margins", "estat")
@@ -163,25 +163,3 @@ def _has_coefficients(command: Command) -> bool:
 def _listed(tables: Sequence[Command]) -> str:
     said = [each.said.splitlines()[0][:50] if each.said else "without its command" for each in tables[:20]]
     return "; ".join(f"{at}: {each}" for at, each in enumerate(said, 1))
-
-
-def may_be_of(source: Source, entry: FormulaEntry, codebook: Codebook, read: Callable[[Source], Coefficients]) -> bool:
-    """Whether a regression may be that of an entry: its kind, its response and the variables of its terms."""
-    try:
-        table = read(source)
-        names = {name for row, _ in table.rows for name, _ in _term(row, codebook)}
-    except OutputError:
-        return False
-    kinds = (table.kind,) if table.kind else table.kinds
-    if kinds and entry.kind not in kinds:
-        return False
-    left, _, right = entry.formula.partition("~")
-    response = (left or entry.response).strip().strip("`")
-    if table.response and response and table.response != response and not is_short_for(table.response, response):
-        return False
-    asked = (entry.formula and right.strip()) or " ".join(entry.terms)
-    return not asked or bool(entry.keep) or names == set(named_in(asked, codebook.names))
-
-
-def _term(row: str, codebook: Codebook) -> tuple[tuple[str, str], ...]:
-    return () if row.startswith(("/", "alpha", "var(", "sd(")) else read_term(row, codebook, codebook.names, "")
