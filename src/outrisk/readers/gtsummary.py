@@ -156,11 +156,12 @@ def _header(grid: Grid) -> int | None:
 def _column(cell: str) -> _Column | None:
     """What a header says; None of one that is not known."""
     text = bare(cell)
-    limits = _LIMITS.fullmatch(text) or _LIMITS.fullmatch(beside(text).casefold())
+    name = beside(text).casefold()
+    limits = _LIMITS.fullmatch(text) or _LIMITS.fullmatch(name)
     if limits:
         return _Column("limits", level=float(limits[1]) / 100)
-    if text in _HEADS or beside(text).casefold() in _HEADS:
-        return _Column(_HEADS.get(text) or _HEADS[beside(text).casefold()])
+    if part := _HEADS.get(text) or _HEADS.get(name):
+        return _Column(part)
     both = _BOTH.fullmatch(text)
     inner = _column(both[2]) if both and not text.startswith(("log(", "exp(")) else None
     if both and inner and inner.part in ("limits", "standard_errors"):
