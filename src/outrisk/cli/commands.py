@@ -78,7 +78,7 @@ def _misused(error: Exception) -> str:
     context = getattr(error, "ctx", None)
     command = f" {context.info_name}" if context is not None and context.parent is not None else ""
     short = re.fullmatch(r"-(\w)", getattr(error, "option_name", ""))
-    if short and command:
+    if short and context is not None and command:
         long = sorted(name for each in context.command.params for name in each.opts if name.startswith(f"--{short[1]}"))
         message += f"; did you mean {' or '.join(long)}?" if long else ""
     return f"{message}; see 'outrisk{command} --help'"
