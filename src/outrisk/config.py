@@ -583,7 +583,8 @@ def study_of(document: object, path: Path, trust: bool = False) -> Study:
         file = StudyFile.model_validate(document, context={"folder": path.parent})
         file.evolve.settings()
     except ValidationError as error:
-        raise ConfigError(f"{path}: {_explain(error, document)}") from None
+        way = "" if isinstance(document, dict) else f"; of a file of records, 'outrisk init {path.name}' writes one"
+        raise ConfigError(f"{path}: {_explain(error, document)}{way}") from None
     except EvolveError as error:
         raise ConfigError(f"{path}: {error}") from None
     blank = _blank(document, "")

@@ -42,7 +42,9 @@ class ProveError(OutRiskError):
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
     """What a name may have been meant to be, as the end of a message; empty where nothing comes near."""
-    near = difflib.get_close_matches(str(name), list(known), n=1)
+    names = list(known)
+    near = [each for each in names if each.casefold() == str(name).casefold()]  # a name in other letters is none
+    near = near or difflib.get_close_matches(str(name), names, n=1)
     return f"; did you mean '{near[0]}'?" if near else ""
 
 

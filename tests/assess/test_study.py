@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 
+from outrisk.assess import summary
 from outrisk.assess.backends import run_all
 from outrisk.assess.run import perform
 from outrisk.assess.study import Assessment, plan_jobs
@@ -19,6 +20,7 @@ from outrisk.errors import OutputError, RiskError
 from outrisk.evolve.settings import preset
 from outrisk.microdata import from_frame, write_table
 from outrisk.outputs import Frequencies, Logit, logit_from_terms
+from outrisk.records.schema import Estimate
 from outrisk.risk import tcap
 
 TERMS = ["AGE", "AREAP", "LTILL", "MSTATUS", "SEX"]
@@ -265,3 +267,15 @@ def test_data_are_divided_anew_until_each_half_can_have_every_output():
 def test_what_no_half_can_have_is_refused_as_the_first_division_has_it():
     with pytest.raises(OutputError, match=r"'illness'.*\(in fold [12] of 2; fewer folds may do\)"):
         plan_jobs(small(**rare(2)), 1)
+
+
+@pytest.mark.parametrize(("value", "error", "ends"), [(0.0, 0.0, None), (0.5, 1e-17, None), (0.5, 0.1, (0.3, 0.7))])
+def test_an_interval_of_no_width_which_would_claim_certainty_is_none(value, error, ends):
+    """Where every record scores 0, as of few people, no group of the jackknife differs from another."""
+    low, high = ends or (value, value)
+    found = Estimate("tcap_zero", "all", "original", value, error, low, high, 1, 0)
+    (cut,) = summary._within([found])
+    if ends:
+        assert (cut.low, cut.high, cut.reason) == (*ends, "")
+    else:
+        assert np.isnan([cut.low, cut.high]).all() and "same value" in cut.reason and cut.value == value

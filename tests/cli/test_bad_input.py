@@ -189,3 +189,28 @@ def test_links_that_lead_nowhere(tmp_path, capsys):
     ):
         assert "a.csv: no such file" in refused(capsys, *arguments)
     assert "a.csv: " in refused(capsys, *measure, tmp_path / "d.csv", "--json", tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("init", "d.csv", "-o", "s.yaml"), "No such option: -o; did you mean --out?; see 'outrisk init --help'"),
+        (("compare", "one"), "see 'outrisk compare --help'"),
+        (("--colour",), "see 'outrisk --help'"),
+    ],
+)
+def test_a_command_line_that_is_misused_says_where_its_own_options_stand(capsys, words, said):
+    assert said in refused(capsys, *words)
+
+
+def test_records_in_place_of_a_study_are_told_from_one(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    records().to_csv("d.csv", index=False)
+    assert "of a file of records, 'outrisk init d.csv' writes one" in refused(capsys, "assess", "d.csv")
+
+
+def test_a_column_in_other_letters_is_offered(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    records().rename(columns={"age": "AGE"}).to_csv("d.csv", index=False)
+    files = ("--original", "d.csv", "--synthetic", "d.csv")
+    assert "did you mean 'AGE'?" in refused(capsys, "measure", *files, "--keys", "age", "--target", "ill")

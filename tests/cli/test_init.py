@@ -127,3 +127,13 @@ def test_the_records_are_not_written_over(tmp_path, capsys, name, out):
 def test_who_is_proved_is_not_written_over_an_input(tmp_path, capsys, name):
     path = write_study(tmp_path)
     assert "is an input" in refused(capsys, "prove", path, "--csv", tmp_path / name)
+
+
+def test_many_columns_with_one_code_for_missing_stand_in_one_line(tmp_path, capsys):
+    """A hundred lines of the same would hide what else is to be checked."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({f"q{k}": rng.choice([1, 2, 3, -9], 400, p=[0.3, 0.3, 0.3, 0.1]) for k in range(5)})
+    frame.assign(ill=rng.choice(["no", "yes"], 400)).to_csv(tmp_path / "d.csv", index=False)
+    out = outrisk(capsys, "init", tmp_path / "d.csv", "--target", "ill")[1]
+    line = "Taken as missing in 5 columns, 'q0', 'q1', 'q2', 'q3', 'q4': -9 (--missing says otherwise)"
+    assert line in out and out.count("Taken as missing") == 1

@@ -63,3 +63,22 @@ def test_outputs_that_the_other_run_takes_as_already_released_are_the_same(asses
     found.to_csv(place / "findings.csv", index=False)
     assert run(["compare", str(one), str(place)]) == 0
     assert "only in" not in capsys.readouterr().out
+
+
+def test_a_difference_is_that_of_the_two_numbers_beside_it(assessed, tmp_path, capsys):
+    """0.0086 and 0.0034 are printed as 0.009 and 0.003, 0.006 apart, where the difference itself rounds to 0.005."""
+
+    def put(value):
+        def change(rows):
+            for row in rows:
+                row["difference"] = value
+
+        return change
+
+    one, other = (
+        altered(assessed["halves"], tmp_path / name, marginal_csv=put(value))
+        for name, value in (("first", "0.0086"), ("second", "0.0034"))
+    )
+    assert run(["compare", str(one), str(other)]) == 0
+    said = capsys.readouterr().out
+    assert "+0.009" in said and "+0.003" in said and "-0.006" in said and "-0.005" not in said

@@ -16,7 +16,7 @@ from outrisk.records.results import read_run
 from outrisk.records.schema import Contribution, Finding
 from outrisk.report import formats
 from outrisk.report.drawing import COLOURS, INK
-from outrisk.report.page_one import each_output
+from outrisk.report.page_one import beside_margin, each_output
 from outrisk.report.pages.study_page import render
 
 STUDIES = ("halves", "holdout", "odd")
@@ -265,3 +265,14 @@ def test_a_mark_is_explained_where_it_stands(assessed, tmp_path, reproduced):
     render(place)
     text = (place / "report.html").read_text(encoding="utf-8")
     assert ("+0.020)*</td>" in text) == ("* Not all numbers were reproduced" in text) == (not reproduced)
+
+
+def test_a_row_whose_key_set_is_too_long_to_name_says_how_many_keys_it_has():
+    """ "4 more" without a name before it is more than nothing that a reader sees."""
+
+    def label(keys):
+        return beside_margin._label(SimpleNamespace(measure="attribution", over="worst key set", keys=keys))
+
+    assert label("age+children") == "attribution, worst key set (age, children)"
+    assert label("age+yrs_married+educ") == "attribution, worst key set (age, 2 more)"
+    assert label("yrs_married+children+religious+educ") == "attribution, worst key set (4 keys)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +21,7 @@ from outrisk.errors import ConfigError
 from outrisk.load import recoded_and_noted
 from outrisk.microdata import MISSING_VALUES, from_frame
 from outrisk.outputs.conditions.banded import banded_in
-from outrisk.propose.one_column import Rules
+from outrisk.propose.one_column import Column, Rules
 from outrisk.propose.proposal import Ask, Proposal, Wishes, propose, rare_levels
 from outrisk.risk.coding.bands import bands_of
 from outrisk.tabular import Table, Written, read_source
@@ -331,17 +331,27 @@ def _told(proposal: Proposal, n: int) -> list[str]:
                 f"Numbers of '{column.name}' far out are cut off at {ends}; if the release has them as they are, widen "
                 "its grid in the codebook and take its line out of 'derive'"
             )
-        if column.missing:
-            lines.append(f"Taken as missing in '{column.name}': {', '.join(column.missing)} (--missing says otherwise)")
         if column.doubtful:
             lines.append(
                 f"Taken as values of '{column.name}': {', '.join(column.doubtful)}; "
                 f"if they mean missing: --missing {column.name}={column.doubtful[0]}"
             )
+    lines += _missing_codes(kept)
     lines.append("Keys: " + "; ".join(f"{name} ({reason})" for name, reason in proposal.keys.items()))
     none = f"none: {proposal.target_reason}; give --target before the study can run"
     lines.append(f"Target: {proposal.target} ({proposal.target_reason})" if proposal.target else f"Target: {none}")
     return lines
+
+
+def _missing_codes(columns: Sequence[Column]) -> Iterator[str]:
+    """Codes that are taken as missing: a line for all columns that have the same ones."""
+    alike: dict[str, list[str]] = {}
+    for column in columns:
+        if column.missing:
+            alike.setdefault(", ".join(column.missing), []).append(f"'{column.name}'")
+    for codes, names in alike.items():
+        of = f"{len(names)} columns, " if len(names) > 1 else ""
+        yield f"Taken as missing in {of}{', '.join(names)}: {codes} (--missing says otherwise)"
 
 
 def _given(written: Written) -> dict[str, str]:

@@ -242,7 +242,7 @@ class StudyRun:
         if self.late and not self.done:
             raise ConfigError(
                 f"the time limit of {limit:g} s is up, and no run has ended: give a longer one, with which the same "
-                "command goes on; or a run_time_limit, fewer generations or fewer outputs"
+                "command goes on; or begin again with a run_time_limit, fewer generations or fewer outputs"
             )
 
     def _next_round(self) -> bool:

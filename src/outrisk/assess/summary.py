@@ -15,6 +15,7 @@ from outrisk.assess.extrapolation import extrapolate, possible
 from outrisk.assess.run import Job, RunResult
 from outrisk.assess.study import Assessment
 from outrisk.problem.tension import Conflicts, compared
+from outrisk.reasons import sentence
 from outrisk.records.results import find
 from outrisk.records.schema import (
     Estimate,
@@ -31,6 +32,8 @@ from outrisk.risk.attribution.over_key_sets import MEASURES, against, some
 from outrisk.risk.coding.classes import SIDES
 from outrisk.risk.intervals import jackknife
 from outrisk.risk.privacy.registry import METRICS, Metric
+
+_NO_WIDTH = 1e-12  # a standard error of nothing, but for rounding
 
 
 def matched_rows(result: RunResult, conflicts: Conflicts | None = None) -> Iterator[Matched]:
@@ -85,9 +88,18 @@ def summarise(assessment: Assessment, jobs: Sequence[Job], results: Sequence[Run
 
 
 def _within(estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:
-    """With intervals of shares and differences that can be: the last step, as margins are joined as they are."""
-    cut = [jackknife.within(each.low, each.high, each.side) for each in estimates]
-    return tuple(replace(each, low=low, high=high) for each, (low, high) in zip(estimates, cut, strict=True))
+    """With intervals of shares and differences that can be: the last step, as margins are joined as they are. One of
+    no width, which would claim certainty, is none.
+    """
+    return tuple(map(_cut, estimates))
+
+
+def _cut(of: Estimate) -> Estimate:
+    if of.standard_error < _NO_WIDTH:
+        reason = "; ".join(filter(None, (of.reason, sentence("no_spread"))))
+        return replace(of, low=math.nan, high=math.nan, reason=reason)
+    low, high = jackknife.within(of.low, of.high, of.side)
+    return replace(of, low=low, high=high)
 
 
 def _meaning(metric: Metric) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from collections.abc import Callable, Sequence
 from enum import StrEnum
@@ -64,12 +65,23 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except OutRiskError as error:
         return _tell(str(error), 2)
     except _ClickError as error:
-        message = error.format_message().rstrip(".")  # type: ignore[attr-defined]
-        return _tell(f"{message}; see 'outrisk --help'", 2)
+        return _tell(_misused(error), 2)
     except OSError as error:
         return _tell(f"{error.filename or 'output'}: {error.strerror or error}", 2)
     except (_Stopped, KeyboardInterrupt, typer.Abort):
         return _tell("stopped; nothing was written", STOPPED)
+
+
+def _misused(error: Exception) -> str:
+    """What is wrong with a command line, and where its own options stand."""
+    message = error.format_message().rstrip(".")  # type: ignore[attr-defined]
+    context = getattr(error, "ctx", None)
+    command = f" {context.info_name}" if context is not None and context.parent is not None else ""
+    short = re.fullmatch(r"-(\w)", getattr(error, "option_name", ""))
+    if short and context is not None and command:
+        long = sorted(name for each in context.command.params for name in each.opts if name.startswith(f"--{short[1]}"))
+        message += f"; did you mean {' or '.join(long)}?" if long else ""
+    return f"{message}; see 'outrisk{command} --help'"
 
 
 class _Notes(logging.Handler):

@@ -35,7 +35,8 @@ def compare(one: Path, other: Path, console: Console) -> None:
         table.add_column(name, justify="left" if name == "Marginal risk" else "right")
     for label, before, after, low, high in rows:
         ends = formats.interval(low, high, sign=True)
-        cells = (formats.signed(before), formats.signed(after), formats.signed(after - before), ends)
+        gap = round(after, 3) - round(before, 3)  # of the numbers beside it, as they are printed
+        cells = (formats.signed(before), formats.signed(after), formats.signed(gap), ends)
         table.add_row(label, *(cell.replace("\N{MINUS SIGN}", "-") for cell in cells))
     if rows:
         console.print(table)

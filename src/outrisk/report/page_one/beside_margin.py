@@ -74,7 +74,8 @@ def _label(limit: Limit) -> str:
     if not limit.keys or limit.over != "worst key set":
         return over
     names = limit.keys.split("+")
-    tries = [names, *([*names[:some], f"{len(names) - some} more"] for some in range(len(names) - 1, -1, -1))]
+    tries = [names, *([*names[:some], f"{len(names) - some} more"] for some in range(len(names) - 1, 0, -1))]
+    tries.append([f"{len(names)} keys"])
     labels = [f"{over} ({', '.join(each)})" for each in tries]
     return next((label for label in labels if len(label) <= _LONGEST), over)
 

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from outrisk.codebook import MISSING, Variable, format_value
-from outrisk.errors import RiskError
+from outrisk.errors import RiskError, did_you_mean
 from outrisk.microdata import MISSING_VALUES, Microdata
 
 Counts = NDArray[np.int64]
@@ -253,7 +253,8 @@ def check_table(table: str, n_records: int, known: Sequence[Any], names: Iterabl
     for name in names:
         if list(known).count(name) != 1:
             fault = "no column" if name not in known else "more than one column"
-            raise RiskError(f"{table}: {fault} {name!r}; known: {list(known)}")
+            near = did_you_mean(name, map(str, known)) if name not in known else ""
+            raise RiskError(f"{table}: {fault} {name!r}; known: {list(known)}{near}")
 
 
 def combined_code(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> tuple[Counts, int]:
