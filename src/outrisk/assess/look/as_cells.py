@@ -58,8 +58,7 @@ def _may_be_made_of(
     place = places(data, by, rows)
     sizes = np.bincount(place)
     for other in others:
-        inside = np.zeros(len(data), np.bool_)
-        inside[numbers.records(other, data)] = True
+        inside = numbers.inside(other, data)
         if ((sizes > 0) & (np.bincount(place[inside[rows]], minlength=len(sizes)) == sizes)).any():
             yield other
 

@@ -62,7 +62,7 @@ def sets_that_fit(
     squares = (n - 1) * sd[0] ** 2, (n - 1) * sd[1] ** 2 + max(sums[0] ** 2, sums[1] ** 2) / n
     limits = _Limits(values, least, most, (float(sums[0]), float(sums[1])), squares, slack)
     begun = _Begun(np.zeros(1), np.zeros(1), *limits.next(n, np.zeros(1), np.zeros(1), np.array([len(values) - 1])))
-    steps: list[tuple[_Places, _Places]] = []
+    steps = list[tuple[_Places, _Places]]()
     for m in range(n, 0, -1):
         if begun.size.sum() > _MOST:
             return None
@@ -73,7 +73,8 @@ def sets_that_fit(
             return None
         begun, step = longer
         steps.append(step)
-    at, columns = np.arange(len(begun.done)), []
+    at: _Places = np.arange(len(begun.done))
+    columns = list[_Places]()
     for which, place in reversed(steps):
         columns.append(place[at])
         at = which[at]
