@@ -51,8 +51,13 @@ class Cell:
     @cached_property
     def by_person(self) -> tuple[Array, Rows]:
         """What each person contributes, without its sign, the largest first; and whose each record is in this order."""
+        parts = np.abs(self.values * self.weights)
+        if self.people == len(parts):  # which takes less
+            order, rank = np.lexsort((self.owner, -parts)), np.arange(len(parts))
+            rank[order] = np.arange(len(parts))
+            return parts[order], rank
         _, owner = np.unique(self.owner, return_inverse=True)
-        parts = np.bincount(owner, weights=np.abs(self.values * self.weights)).astype(np.float64)
+        parts = np.bincount(owner, weights=parts).astype(np.float64)
         order = np.argsort(-parts, kind="stable")
         return parts[order], np.argsort(order)[owner]
 
@@ -76,7 +81,7 @@ def _every_cell(cells: Cells, top: float | None, data: Microdata) -> list[Cell]:
     codes = tuple(of[:, codebook.index(name)].astype(np.intp) for name in cells.by)
     place = np.ravel_multi_index(codes, cells.shape) if codes else np.zeros(len(rows), dtype=np.intp)
     rank = np.unique(support, return_inverse=True)[1].astype(np.uint16)  # few, which takes less to sort
-    order = np.lexsort((rank[which], _small(place)))
+    order = np.lexsort((rank[which], as_small(place)))
     place, values, rows = place[order], support[which[order]], rows[order]
     weights = np.ones(len(rows))
     if cells.weight:
@@ -90,7 +95,7 @@ def _every_cell(cells: Cells, top: float | None, data: Microdata) -> list[Cell]:
     ]
 
 
-def _small(place: Rows) -> NDArray[np.integer[Any]]:
+def as_small(place: Rows) -> NDArray[np.integer[Any]]:
     """Places as small numbers, where they are few, which takes less to sort."""
     return place.astype(np.uint16) if place.max(initial=0) <= np.iinfo(np.uint16).max else place
 
@@ -191,6 +196,8 @@ def _dominated(output: str, rows: list[tuple[Cell, list[str]]], appetite: Appeti
 
 def weight_capped(cell: Cell, cap: float) -> float:
     """How much records of the largest contributor weigh that have a top code; cap: see `open_from`."""
+    if not len(cell.values) or cell.values[-1] < cap:
+        return 0.0
     capped = (cell.by_person[1] < 1) & (cell.values >= cap)
     return float(cell.weights[capped].sum())
 

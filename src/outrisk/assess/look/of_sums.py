@@ -9,7 +9,7 @@ import numpy as np
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look.apart import are_apart, nearly_whole
-from outrisk.assess.look.contributions import DOMINANCE, Cell, broken_rules, is_capped
+from outrisk.assess.look.contributions import DOMINANCE, Cell, as_small, broken_rules, is_capped
 from outrisk.assess.look.differences import group_in_words, left_in_words
 from outrisk.assess.look.finding import NOBODY, Found, Rows, counted, named, people, plural
 from outrisk.assess.look.known import Array, Kind, Known
@@ -113,7 +113,8 @@ def cells_left(
         of = data.codes[rows, data.codebook.index(kind.weight)]
         weight = np.array(data.codebook[kind.weight].values, dtype=np.float64)[of]
     low, high = known.low.ravel(), known.high.ravel()
-    order, found = np.lexsort((values, place)), []
+    rank = np.unique(values_of(data, kind), return_inverse=True)[1].astype(np.uint16)  # few, which takes less to sort
+    order, found = np.lexsort((rank[codes], as_small(place))), []
     cells, start = np.unique(place[order], return_index=True)
     for at, here in zip(cells.tolist(), np.split(order, start[1:]), strict=True) if len(rows) else ():
         if np.isfinite(low[at]) and np.isfinite(high[at]):
