@@ -11,18 +11,26 @@ from rich.padding import Padding
 
 from outrisk.api.acro_folders import faults_of
 from outrisk.api.looking import look_at_study
+from outrisk.records.folded import Folded, folded
 
 
-def check_study(path: Path, inside: bool, trust: bool, released: Sequence[Path]) -> int:
-    """Print what the outputs of a study say outright, the worst first; returns the exit code."""
+def check_study(path: Path, inside: bool, trust: bool, released: Sequence[Path], each_one: bool = False) -> int:
+    """Print what the outputs of a study say outright, the worst first, findings that say the same of several outputs
+    as one, or each one by itself; returns the exit code.
+    """
     sentence, findings = look_at_study(path, inside, trust, released)
     console = Console(highlight=False)
     console.print(escape(sentence))
-    for number, each in enumerate(findings, start=1):
+    groups = [Folded((each,)) for each in findings] if each_one else folded(findings)
+    if len(groups) < len(findings):
+        console.print(f"\n{len(findings):,} findings, of {len(groups):,} kinds; --all prints each one.")
+    for number, group in enumerate(groups, start=1):
+        each = group.worst
         certain = ", certain" if each.certain else ""
         concerned = f": {each.people:,} {'person' if each.people == 1 else 'people'}" if each.people else ""
-        console.print(f"\n[bold]{number}. {escape(each.output)}[/bold] ({each.rule}{certain}){concerned}")
-        for text in (each.what, each.places, each.advice):
+        more = f"; the worst of {len(group.findings):,}" if group.others else ""
+        console.print(f"\n[bold]{number}. {escape(each.output)}[/bold] ({each.rule}{certain}{more}){concerned}")
+        for text in (each.what, each.places, each.advice, f"Likewise {group.named}." if group.others else ""):
             if text:
                 console.print(Padding(escape(text), (0, 0, 0, 3)))
     return 0
