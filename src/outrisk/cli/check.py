@@ -12,13 +12,17 @@ from rich.padding import Padding
 from outrisk.api.acro_folders import faults_of
 from outrisk.api.looking import look_at_study
 from outrisk.records.folded import Folded, folded
+from outrisk.records.schema import Finding
 
 
 def check_study(path: Path, inside: bool, trust: bool, released: Sequence[Path], each_one: bool = False) -> int:
-    """Print what the outputs of a study say outright, the worst first, findings that say the same of several outputs
-    as one, or each one by itself; returns the exit code.
-    """
-    sentence, findings = look_at_study(path, inside, trust, released)
+    """Print what the outputs of a study say outright; returns the exit code."""
+    print_findings(*look_at_study(path, inside, trust, released), each_one)
+    return 0
+
+
+def print_findings(sentence: str, findings: Sequence[Finding], each_one: bool = False) -> None:
+    """Print findings, the worst first, those that say the same of several outputs as one, or each by itself."""
     console = Console(highlight=False)
     console.print(escape(sentence))
     groups = [Folded((each,)) for each in findings] if each_one else folded(findings)
@@ -33,7 +37,6 @@ def check_study(path: Path, inside: bool, trust: bool, released: Sequence[Path],
         for text in (each.what, each.places, each.advice, f"Likewise {group.named}." if group.others else ""):
             if text:
                 console.print(Padding(escape(text), (0, 0, 0, 3)))
-    return 0
 
 
 def check_folder(folder: Path) -> int:

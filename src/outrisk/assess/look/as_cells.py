@@ -81,7 +81,7 @@ def _made_of(
         joint = joint_for(codebook, sorted({*asked, *apart, *of_parts}, key=codebook.index), "")
     except OutputError:
         return
-    levels = np.indices([codebook.sizes[at] for at in joint.variables]).reshape(len(joint.variables), -1)
+    levels = np.indices([codebook.sizes[at] for at in joint.variables]).reshape(len(joint.variables), joint.size)
     codes = {codebook.names[at]: each for at, each in zip(joint.variables, levels, strict=True)}
     at = tuple(codes[codebook.names[each]] for each in pair.joint.variables)
     first, second = (

@@ -16,7 +16,7 @@ _MOST = 1_000_000  # sets, and beginnings of sets, that are tried
 FEW = 12  # records of a set at most
 _WORK = 100_000_000  # values of sets, and of beginnings of sets, that a rule looks at
 _SLACK = 1e-9
-_AT_ONCE = 50_000  # beginnings of sets, so that of too many not all are gone through
+_AT_ONCE = 10_000  # beginnings of sets, so that of too many not all are gone through
 _Places = NDArray[np.integer[Any]]
 Ends = tuple[float, float]
 
