@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+from outrisk.api.looking import in_groups
 from outrisk.appetite import Appetite
 from outrisk.assess.look import look
 from outrisk.cli.check import print_findings
@@ -55,7 +56,7 @@ def printed(monkeypatch, capsys):
 
     def of(findings, each_one=False):
         monkeypatch.setenv("COLUMNS", "100000")
-        print_findings("A sentence.", findings, each_one)
+        print_findings("A sentence.", in_groups(findings, each_one))
         return [line.strip() for line in capsys.readouterr().out.splitlines()]
 
     return of

@@ -10,24 +10,23 @@ from rich.markup import escape
 from rich.padding import Padding
 
 from outrisk.api.acro_folders import faults_of
-from outrisk.api.looking import look_at_study
-from outrisk.records.folded import Folded, folded
-from outrisk.records.schema import Finding
+from outrisk.api.looking import Folded, in_groups, look_at_study
 
 
 def check_study(path: Path, inside: bool, trust: bool, released: Sequence[Path], each_one: bool = False) -> int:
     """Print what the outputs of a study say outright; returns the exit code."""
-    print_findings(*look_at_study(path, inside, trust, released), each_one)
+    sentence, findings = look_at_study(path, inside, trust, released)
+    print_findings(sentence, in_groups(findings, each_one))
     return 0
 
 
-def print_findings(sentence: str, findings: Sequence[Finding], each_one: bool = False) -> None:
-    """Print findings, the worst first, those that say the same of several outputs as one, or each by itself."""
+def print_findings(sentence: str, groups: Sequence[Folded]) -> None:
+    """Print findings, the worst first, those that are in a group as one."""
     console = Console(highlight=False)
     console.print(escape(sentence))
-    groups = [Folded((each,)) for each in findings] if each_one else folded(findings)
-    if len(groups) < len(findings):
-        console.print(f"\n{len(findings):,} findings, of {len(groups):,} kinds; --all prints each one.")
+    number = sum(len(group.findings) for group in groups)
+    if len(groups) < number:
+        console.print(f"\n{number:,} findings, of {len(groups):,} kinds; --all prints each one.")
     for number, group in enumerate(groups, start=1):
         each = group.worst
         certain = ", certain" if each.certain else ""
