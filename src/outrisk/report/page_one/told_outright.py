@@ -29,7 +29,7 @@ def content(results: Results) -> dict[str, Any] | None:
     return {
         "certain": any(rows[0].certain for rows in shown),
         "rows": [(rows[0], _said(rows[0], _ROWS / len(shown)), _others(rows)) for rows in shown],
-        "left_out": len(found) - len(shown),
+        "left_out": len(found) - sum(len(rows) for rows in shown),
         "sentence": results.risk.outright,
     }
 
