@@ -66,6 +66,8 @@ class Microdata:
         """How many people the records are of, or those at some positions."""
         if rows is None:
             return len(self) if self.person is None else len(np.unique(self.person))
+        if self.person is None and (rows.dtype == np.bool_ or (rows[1:] > rows[:-1]).all()):
+            return int(np.count_nonzero(rows)) if rows.dtype == np.bool_ else len(rows)
         return len(self.owners(rows))
 
     def frame(self) -> pd.DataFrame:

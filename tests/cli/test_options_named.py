@@ -27,6 +27,7 @@ PRINTED_BY = {  # the commands that can print a module's messages
     "assess/look/data_changed.py": ("assess", "check"),
     "assess/look/unlike_data.py": ("assess", "check"),
     "cli/assess.py": ("assess",),
+    "cli/check.py": ("check",),
     "cli/init.py": ("init",),
     "codebook.py": (),  # it names the command
     "config.py": ("assess", "check", "prove", "follow", "teach"),
@@ -113,9 +114,9 @@ def test_an_option_that_does_not_exist_is_seen():
     assert unknown("api/starter.py", "say it: `outrisk assess --sep ';'`, or --sep here") == ["assess --sep"]
 
 
-OF_FILES = {  # what only a command has: files that it reads and writes, a study that is trusted
+OF_FILES = {  # what only a command has: files that it reads and writes, a study that is trusted, what it prints
     *("acro", "csv", "data", "decimal", "details", "dta", "encoding", "force", "html", "json", "out", "parquet"),
-    *("records", "sav", "sep", "study", "trust", "help"),
+    *("records", "sav", "sep", "study", "trust", "help", "each_one"),
 }
 
 

@@ -18,6 +18,8 @@ from outrisk.codebook import Codebook
 from outrisk.config import Study, read_study
 from outrisk.errors import ConfigError
 from outrisk.load import StudyData, load_study_data, public_rules
+from outrisk.records.folded import Folded as Folded
+from outrisk.records.folded import folded
 from outrisk.records.schema import Finding
 
 
@@ -107,6 +109,11 @@ def look_at_study(
     if study.file.data is None:
         raise ConfigError(f"{path}: 'data' is missing; add it: what released numbers say is read off with the records")
     return _look(study, load_study_data(study), inside)
+
+
+def in_groups(findings: Sequence[Finding], each_one: bool = False) -> list[Folded]:
+    """Findings, those that say the same of several outputs as one, or each by itself."""
+    return [Folded((each,)) for each in findings] if each_one else folded(findings)
 
 
 def _look(study: Study, data: StudyData, inside: bool) -> tuple[str, list[Found]]:

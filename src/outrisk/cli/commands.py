@@ -184,6 +184,9 @@ def check(
     ] = False,
     trust: Annotated[bool, typer.Option("--trust", help="Run the study's own functions (kind: custom).")] = False,
     released: Released = None,
+    each_one: Annotated[
+        bool, typer.Option("--all", help="Print each finding by itself, also those that say the same of other outputs.")
+    ] = False,
 ) -> int:
     """Look at what outputs say outright: small cells, groups with one answer, dominance. No evolution."""
     from outrisk.cli.check import check_folder, check_study
@@ -192,7 +195,7 @@ def check(
         if released:
             raise ConfigError(f"{study}: --released goes with a study; make one of the folder (outrisk init --acro)")
         return _stoppable(lambda: check_folder(study))
-    return _stoppable(lambda: check_study(study, inside, trust, released or []))
+    return _stoppable(lambda: check_study(study, inside, trust, released or [], each_one))
 
 
 @app.command(cls=Spread)

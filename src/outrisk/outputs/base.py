@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
@@ -198,12 +198,14 @@ class Entry(BaseModel):
         raise NotImplementedError
 
 
-def release(output: Output, data: Microdata) -> Released:
-    """The output as it would be released from these records; OutputError where its subset holds none of them."""
+def release(output: Output, data: Microdata, refit: Callable[[Output, Microdata], Array] | None = None) -> Released:
+    """The output as it would be released from these records; OutputError where its subset holds none of them. refit:
+    what gives its numbers (k,) of the records, where that is not its own refit.
+    """
     where = output.where
     if where and Subset(data.codebook, where, output.name).select(data.frame()).empty:
         raise OutputError(f"output '{output.name}': where: {where!r} holds for no record of the data; widen it")
-    return released(output, *output.publish(output.refit(data)))
+    return released(output, *output.publish(output.refit(data) if refit is None else refit(output, data)))
 
 
 def released(output: Output, low: Array, high: Array | None = None) -> Released:

@@ -133,6 +133,7 @@ class MeanOfRuns:
     note: str
 
 
+NOT_BOUNDED = "not bounded"  # the rule of findings that say what was not looked at, as it is too much
 MINUS = " minus "  # between the names of outputs of which one is subtracted from the other
 WITH = " with "  # between the names of outputs that tell something together
 

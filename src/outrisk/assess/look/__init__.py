@@ -37,6 +37,7 @@ from outrisk.assess.look.of_sums import parts_subtracted, sums_subtracted
 from outrisk.assess.look.of_surveys import as_tables, of_surveys
 from outrisk.assess.look.of_tables_together import tables_told
 from outrisk.assess.look.of_tests import beside_means, few_in_a_group
+from outrisk.assess.look.once import forget
 from outrisk.assess.look.planes_subtracted import planes_subtracted
 from outrisk.assess.look.printed import Numbers
 from outrisk.assess.look.same_answer import empty_cells, known_answer, same_answer
@@ -103,6 +104,21 @@ def look(
     a finding is about (`who`) stands in no file. Where records say whose they are (see `Microdata`), people are
     counted, and not records.
     """
+    try:
+        found = _look(outputs, original, appetite, target, inside, rules)
+    finally:
+        forget(original)
+    return sorted(found, key=lambda each: (not each.certain, each.last, each.about != target, -each.people))
+
+
+def _look(
+    outputs: Sequence[Output],
+    original: Microdata,
+    appetite: Appetite,
+    target: str,
+    inside: bool,
+    rules: Sequence[Mask],
+) -> list[Found]:
     alike = printed_alike(outputs)
     outputs = [*outputs, *as_tables(outputs), *alike]
     found = [finding for output in outputs for rule in RULES for finding in rule(output, original, appetite, target)]
@@ -141,7 +157,7 @@ def look(
     if original.person is not None:
         whom = [original.owners(finding.who) for finding in found]
         found = [replace(each, people=len(who), who=who) for each, who in zip(found, whom, strict=True)]
-    return sorted(found, key=lambda each: (not each.certain, each.last, each.about != target, -each.people))
+    return found
 
 
 def _of_bands_of_sums(

@@ -41,7 +41,7 @@ def equal_values(output: Output, data: Microdata, appetite: Appetite, target: st
     of_top = _told_of_top(output, appetite)
     found: dict[str, list[Cell]] = {}
     for cell in cells_of(output, data):
-        how = _told(output, cell, support, data.people(cell.rows) == 1, appetite)
+        how = _told(output, cell, support, cell.people == 1, appetite)
         top = cell.values[-1] >= cap
         how = {"exact": of_top, "near": "open", "own": "", "by one": "open"}.get(how, how) if top else how
         found.setdefault(how, []).append(cell)

@@ -14,10 +14,11 @@ from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import NOT_BOUNDED, Found, counted, named, plural
 from outrisk.assess.look.not_printed import tables_of
 from outrisk.assess.look.of_tables_together import one_answer
+from outrisk.assess.look.once import release
 from outrisk.assess.look.told import Told, complete
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Output, release
+from outrisk.outputs.base import Output
 from outrisk.outputs.of_one_table.described import Described, described_tables, statistic
 from outrisk.problem.released import Released
 

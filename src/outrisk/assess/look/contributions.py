@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import Found, Rows, counted, named, people, plural
+from outrisk.assess.look.once import some
 from outrisk.assess.look.told import cell_rows, rows_in
 from outrisk.assess.look.top_codes import most_above, open_from
 from outrisk.microdata import Microdata
@@ -40,33 +43,61 @@ class Cell:
     rows: Rows
     owner: Rows
 
+    @cached_property
+    def people(self) -> int:
+        """How many people the records are of."""
+        return len(np.unique(self.owner))
+
+    @cached_property
+    def by_person(self) -> tuple[Array, Rows]:
+        """What each person contributes, without its sign, the largest first; and whose each record is in this order."""
+        parts = np.abs(self.values * self.weights)
+        if self.people == len(parts):  # which takes less
+            order, rank = np.lexsort((self.owner, -parts)), np.arange(len(parts))
+            rank[order] = np.arange(len(parts))
+            return parts[order], rank
+        _, owner = np.unique(self.owner, return_inverse=True)
+        parts = np.bincount(owner, weights=parts).astype(np.float64)
+        order = np.argsort(-parts, kind="stable")
+        return parts[order], np.argsort(order)[owner]
+
 
 def cells_of(output: Summary, data: Microdata) -> list[Cell]:
     """The cells of a summary that hold somebody and are not withheld."""
-    cells: Cells = output.cells
+    cells, top = output.cells, output.protection.top_code
+    key = id(cells.codebook), cells.by, cells.where, cells.weight, cells.value, top
+    _, found = some(data, key, lambda: (cells, _every_cell(cells, top, data)))
+    hidden = output.protection.hides(np.array([len(cell.values) for cell in found], dtype=np.float64))
+    return [cell for cell, withheld in zip(found, hidden, strict=True) if not withheld]
+
+
+def _every_cell(cells: Cells, top: float | None, data: Microdata) -> list[Cell]:
+    """Those that hold somebody."""
     rows, codebook = cell_rows(cells, data), data.codebook
-    kept = data.take(rows)
-    variable = codebook[cells.value]
+    variable, of = codebook[cells.value], data.codes[rows]
     support = np.array(variable.values if variable.numeric else range(len(variable.values)), dtype=np.float64)
-    top = output.protection.top_code
     support = support if top is None or not variable.numeric else np.minimum(support, float(top))
-    values = support[kept.codes[:, codebook.index(cells.value)]]
-    weights = np.ones(len(kept))
+    which = of[:, codebook.index(cells.value)]
+    codes = tuple(of[:, codebook.index(name)].astype(np.intp) for name in cells.by)
+    place = np.ravel_multi_index(codes, cells.shape) if codes else np.zeros(len(rows), dtype=np.intp)
+    rank = np.unique(support, return_inverse=True)[1].astype(np.uint16)  # few, which takes less to sort
+    order = np.lexsort((rank[which], as_small(place)))
+    place, values, rows = place[order], support[which[order]], rows[order]
+    weights = np.ones(len(rows))
     if cells.weight:
-        weights = np.array(codebook[cells.weight].values, dtype=np.float64)[kept.codes[:, codebook.index(cells.weight)]]
-    codes = tuple(kept.codes[:, codebook.index(name)].astype(np.intp) for name in cells.by)
-    place = np.ravel_multi_index(codes, cells.shape) if codes else np.zeros(len(kept), dtype=np.intp)
+        weights = np.array(codebook[cells.weight].values, dtype=np.float64)[of[order, codebook.index(cells.weight)]]
     owner = rows if data.person is None else data.person[rows]
-    order = np.lexsort((values, place))
-    place, values, weights, rows, owner = place[order], values[order], weights[order], rows[order], owner[order]
     start = np.flatnonzero(np.r_[True, place[1:] != place[:-1]]) if len(place) else np.zeros(0, np.intp)
     labels = cells.labels
-    found = [
+    return [
         Cell(labels[place[low]], values[low:high], weights[low:high], rows[low:high], owner[low:high])
         for low, high in zip(start, [*start[1:], len(place)][: len(start)], strict=True)
     ]
-    hidden = output.protection.hides(np.array([len(cell.values) for cell in found], dtype=np.float64))
-    return [cell for cell, withheld in zip(found, hidden, strict=True) if not withheld]
+
+
+def as_small(place: Rows) -> NDArray[np.integer[Any]]:
+    """Places as small numbers, where they are few, which takes less to sort."""
+    return place.astype(np.uint16) if place.max(initial=0) <= np.iinfo(np.uint16).max else place
 
 
 def few_records(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
@@ -74,18 +105,18 @@ def few_records(output: Output, data: Microdata, appetite: Appetite, target: str
     if isinstance(output, Histogram):
         found = _bars(output, data)
     elif isinstance(output, (*_KINDS, Shape)):
-        found = [(cell.label, cell.rows) for cell in cells_of(output, data)]
+        found = [(cell.label, cell.rows, cell.people) for cell in cells_of(output, data)]
     else:
         return
-    few = [(label, rows) for label, rows in found if 0 < data.people(rows) < appetite.safe_threshold]
-    small = sorted((data.people(rows), label) for label, rows in few)
+    few = [each for each in found if 0 < each[2] < appetite.safe_threshold]
+    small = sorted((number, label) for label, _, number in few)
     if small:
         yield Found.of(
             "small cells",
             False,
             output.name,
             len(small),
-            np.concatenate([rows for _, rows in few]),
+            np.concatenate([rows for _, rows, _ in few]),
             f"{plural(len(small), 'cell')} of {len(found):,} rest{'s' * (len(small) == 1)} on fewer than "
             f"{appetite.safe_threshold} {counted(data)}.",
             named([f"{label}: {number:,}" for number, label in small]),
@@ -93,14 +124,15 @@ def few_records(output: Output, data: Microdata, appetite: Appetite, target: str
         )
 
 
-def _bars(output: Histogram, data: Microdata) -> list[tuple[str, Rows]]:
-    """Records of the occupied bars that are printed as they are, or as a share."""
+def _bars(output: Histogram, data: Microdata) -> list[tuple[str, Rows, int]]:
+    """Records, and how many people, of the occupied bars that are printed as they are, or as a share."""
     plain = replace(output, show="counts", weight="", digits=None, protection=UNPROTECTED)
     counts = plain.refit(data)
     (tally,) = plain.parts(counts)[0].blocks
     rule = output.protection
     hidden = rule.hides(counts) | (output.show == "counts" and rule.round_to is not None)
-    return [(output.labels[at], rows_in(tally, [at], data)) for at in np.flatnonzero((counts > 0) & ~hidden).tolist()]
+    bars = [(at, rows_in(tally, [at], data)) for at in np.flatnonzero((counts > 0) & ~hidden).tolist()]
+    return [(output.labels[at], rows, data.people(rows)) for at, rows in bars]
 
 
 def dominance(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
@@ -116,7 +148,8 @@ def dominance(output: Output, data: Microdata, appetite: Appetite, target: str) 
     cells = cells_of(output, data)
     of = output.codebook, output.value, output.protection.top_code, output.where
     cap, above = open_from(*of), most_above(*of)
-    blurs = [_blur(cell, output) + weight_capped(cell, cap) * above for cell in cells]
+    digits = dict(zip(output.shown, output.decimals[: len(output.shown)].tolist(), strict=True))
+    blurs = [_blur(cell, output, digits) + weight_capped(cell, cap) * above for cell in cells]
     yield from dominated(output.name, output.value, cells, blurs, appetite)
 
 
@@ -161,17 +194,11 @@ def _dominated(output: str, rows: list[tuple[Cell, list[str]]], appetite: Appeti
     )
 
 
-def by_person(cell: Cell) -> tuple[Array, Rows]:
-    """What each person contributes, without its sign, the largest first; and whose each record is in this order."""
-    _, owner = np.unique(cell.owner, return_inverse=True)
-    parts = np.bincount(owner, weights=np.abs(cell.values * cell.weights)).astype(np.float64)
-    order = np.argsort(-parts, kind="stable")
-    return parts[order], np.argsort(order)[owner]
-
-
 def weight_capped(cell: Cell, cap: float) -> float:
     """How much records of the largest contributor weigh that have a top code; cap: see `open_from`."""
-    capped = (by_person(cell)[1] < 1) & (cell.values >= cap)
+    if not len(cell.values) or cell.values[-1] < cap:
+        return 0.0
+    capped = (cell.by_person[1] < 1) & (cell.values >= cap)
     return float(cell.weights[capped].sum())
 
 
@@ -180,23 +207,18 @@ def is_capped(cell: Cell, cap: float) -> bool:
     return weight_capped(cell, cap) > 0.0
 
 
-def _contributions(cell: Cell) -> Array:
-    """The largest first, without their signs."""
-    return by_person(cell)[0]
-
-
 def _largest(cell: Cell, number: int) -> Rows:
     """The records of the people who contribute most."""
-    return cell.rows[by_person(cell)[1] < number]
+    return cell.rows[cell.by_person[1] < number]
 
 
 def _fewest(cell: Cell, share: float) -> int:
     """How many of the largest contributions make up more than a share of the total."""
-    part = np.cumsum(_contributions(cell))
+    part = np.cumsum(cell.by_person[0])
     return int(np.argmax(part > share * part[-1])) + 1
 
 
-def _blur(cell: Cell, output: Magnitudes) -> float:
+def _blur(cell: Cell, output: Magnitudes, decimals: Mapping[str, int]) -> float:
     """To within how much the sum of a cell is printed; of a weighted one nobody knows the weight of another, and so
     not the value, where there are several.
     """
@@ -205,7 +227,7 @@ def _blur(cell: Cell, output: Magnitudes) -> float:
     rounding = output.protection.half_of_sums
     halves = [
         0.5 * 10.0**-digits * cell.weights.sum() if statistic == "mean" else max(0.5 * 10.0**-digits, rounding)
-        for statistic, digits in zip(output.shown, output.decimals[: len(output.shown)], strict=True)
+        for statistic, digits in decimals.items()
         if statistic in ("mean", "sum")
     ]
     return float(min(halves))
@@ -213,13 +235,13 @@ def _blur(cell: Cell, output: Magnitudes) -> float:
 
 def _is_told(cell: Cell, blur: float, share: float) -> bool:
     """Whether the printed number, less the second largest contribution, is the largest to within a share of it."""
-    part = _contributions(cell)
+    part = cell.by_person[0]
     return len(part) > 1 and bool((cell.values >= 0).all()) and part[2:].sum() + blur < share * part[0]
 
 
 def broken_rules(cell: Cell, appetite: Appetite) -> list[str]:
     """Which dominance rules a cell breaks; none where its total is 0."""
-    part = _contributions(cell)
+    part = cell.by_person[0]
     total = float(part.sum())
     if total <= 0:
         return []
@@ -247,7 +269,7 @@ def all_alike(
         who,
         f"{value} of {people(data.people(who))} {how}: "
         f"{plural(len(cells), 'cell')} in which everybody has the same value.",
-        named([f"{cell.label}: {people(data.people(cell.rows))}" for cell in cells]),
+        named([f"{cell.label}: {people(cell.people)}" for cell in cells]),
         "Merge these cells with others, or withhold them.",
         value if certain and value in data.codebook else "",
     )

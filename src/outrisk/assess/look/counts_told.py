@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from outrisk.assess.look.fits import sample_of
 from outrisk.assess.look.known import Array, Kind, Known, of_mean, shape
 from outrisk.assess.look.nested import fitting_counts
+from outrisk.assess.look.once import refit
 from outrisk.assess.look.told import complete
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
@@ -104,7 +105,7 @@ def _of_complete(output: Association | Proportions | Standardised, data: Microda
     lacks, codebook = lacking(data.codebook, output.variables), data.codebook
     plain = tuple(replace(each, missing=False) if each.name in lacks else each for each in codebook.variables)
     try:
-        printed = output.publish(output.refit(data))
+        printed = output.publish(refit(output, data))
         of = replace(output, codebook=Codebook(plain)) if lacks else output
         found = list(of.counts(*printed))
     except OutputError:
@@ -120,7 +121,7 @@ def _of_complete(output: Association | Proportions | Standardised, data: Microda
 def _of_shape(output: Shape, data: Microdata) -> Told:
     """Of records that have a value, those of each cell."""
     lacks, subset = lacking(data.codebook, [output.value]), Subset(data.codebook, output.where, output.name)
-    for counts in output.counts(*output.publish(output.refit(data))):
+    for counts in output.counts(*output.publish(refit(output, data))):
         inside = in_subset(subset, counts.by)
         low, high = (np.where(inside, end, 0.0) for end in (counts.low, counts.high))
         yield Kind(output.where, lacks), Known(counts.by, low, high, (output.name,))
@@ -166,7 +167,7 @@ def _of_curves(output: Survival, data: Microdata) -> Told:
     where these are the ends of what there is.
     """
     try:
-        low, high = output.publish(output.refit(data))
+        low, high = output.publish(refit(output, data))
     except OutputError:
         return
     k, codebook = len(output.groups) * len(output.at), data.codebook
@@ -226,7 +227,7 @@ def _numbers(output: Rates, data: Microdata, of: str) -> tuple[Array, Array] | N
     at = [each for each, label in enumerate(output.labels) if label.endswith(f": {of}")]
     if not at:
         return None
-    low, high = output.publish(output.refit(data))
+    low, high = output.publish(refit(output, data))
     return low[at], high[at]
 
 
@@ -262,7 +263,7 @@ def means_told(output: Output, data: Microdata, numbers: Numbers) -> Told:
     if counted is None:
         return
     try:
-        low, high = (each[: columns.shape[1]] for each in output.publish(output.refit(data)))
+        low, high = (each[: columns.shape[1]] for each in output.publish(refit(output, data)))
     except OutputError:
         return
     half = columns.shape[1] and half_digit(output.decimals[: columns.shape[1]])

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.microdata import Microdata
+from outrisk.records.schema import NOT_BOUNDED as NOT_BOUNDED
 from outrisk.records.schema import Finding
 
 Rows = NDArray[np.intp]  # positions of records in the data
@@ -16,7 +17,6 @@ NOBODY: Rows = np.zeros(0, dtype=np.intp)
 
 NOT_SEEN = "not looked at"
 DIFFERS = "differs from the data"
-NOT_BOUNDED = "not bounded"
 UNTIED = "not tied"
 SEVERAL = "several records of one"
 UNTRUE = "rules not true"

@@ -205,18 +205,19 @@ def curves(output: Output, data: Microdata, appetite: Appetite, target: str) -> 
     codes = kept.codes[:, [codebook.index(name) for name in output.by]]
     groups = np.unique(codes, axis=0) if output.by else np.zeros((1, 0), dtype=codes.dtype)
     for group in groups:
-        inside = (codes == group).all(axis=1)
+        inside = np.flatnonzero((codes == group).all(axis=1))
+        own, times, had = kept.take(inside), time[inside], event[inside]
         words = [f"{name}={codebook[name].labels[c]}" for name, c in zip(output.by, group.tolist(), strict=True)]
         before = -np.inf
         for at in output.at:
-            happened = inside & event & (time > before) & (time <= at)
-            events, risk = (kept.people(of) for of in (happened, inside & (time >= at)))
+            happened = had & (times > before) & (times <= at)
+            events, risk = (own.people(of) for of in (happened, times >= at))
             few = [number for number in (events, risk) if 0 < number < appetite.survival_safe_threshold]
             if few:
                 place = ", ".join([*words, f"{output.time}={at:g}"])
                 found.append(f"{place}: {risk:,} at risk, {events:,} events")
                 if events < appetite.survival_safe_threshold:
-                    who.append(rows[happened])
+                    who.append(rows[inside[happened]])
             before = at
     if found:
         yield Found.of(

@@ -9,10 +9,11 @@ import numpy as np
 from outrisk.assess.look.by_statistics import released_of
 from outrisk.assess.look.known import Kind, Known
 from outrisk.assess.look.not_printed import tables_of
+from outrisk.assess.look.once import release
 from outrisk.assess.look.printed import Numbers
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Output, release, released
+from outrisk.outputs.base import Output, released
 from outrisk.outputs.of_one_table.described import described_tables, statistic, statistics_of
 from outrisk.outputs.tables.frequencies import Frequencies
 from outrisk.problem.released import Released

@@ -9,11 +9,12 @@ import numpy as np
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import NOT_BOUNDED, Found, Rows, counted, named, plural
+from outrisk.assess.look.once import release
 from outrisk.assess.look.small_cells import secondary
 from outrisk.assess.look.told import rows_in, told_by
 from outrisk.errors import ProveError
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Output, release
+from outrisk.outputs.base import Output
 from outrisk.outputs.tables.frequencies import Frequencies
 from outrisk.prove.cell_bounds import NARROW, CellBounds, audit
 from outrisk.records.schema import WITH

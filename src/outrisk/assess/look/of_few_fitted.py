@@ -15,6 +15,7 @@ from outrisk.assess.look.finding import Found, Rows
 from outrisk.assess.look.groups import Span, groups_of
 from outrisk.assess.look.of_fitted import cells_by, half_of_coefficients, support_of
 from outrisk.assess.look.of_means import Mean, told_by_means
+from outrisk.assess.look.once import refit
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array
@@ -79,7 +80,7 @@ def _is_told(output: Regression, sample: Sample, span: Span, inside: NDArray[np.
 def _halves(output: Regression, sample: Sample, data: Microdata, few: list[NDArray[np.intp]]) -> list[float] | None:
     """To within how much the mean of fitted values of each group is told; None where there is no fit."""
     try:
-        numbers = output.refit(data)
+        numbers = refit(output, data)
     except OutputError:
         return None
     k = sample.design.shape[1]

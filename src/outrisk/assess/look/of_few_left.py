@@ -65,7 +65,7 @@ def _left(
     work: Work,
 ) -> Iterator[Found]:
     by, kind, told, one = larger.outputs[0].by, larger.kind, Told(), Told()
-    rows = np.setdiff1d(numbers.records(kind, data), numbers.records(smaller.kind, data), assume_unique=True)
+    rows = numbers.left(kind, [smaller.kind], data)
     sizes = shape(data.codebook, by)
     ends = larger.total[0] - smaller.total[1], larger.total[1] - smaller.total[0]
     known = Known(by, ends[0].reshape(sizes), ends[1].reshape(sizes), ())

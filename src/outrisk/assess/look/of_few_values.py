@@ -17,6 +17,7 @@ from outrisk.assess.look.as_cells import known_of_cells
 from outrisk.assess.look.contributions import Cell, cells_of
 from outrisk.assess.look.finding import NOT_BOUNDED, Found, Rows, named, people, plural
 from outrisk.assess.look.known import Kind
+from outrisk.assess.look.once import refit
 from outrisk.assess.look.printed import Numbers
 from outrisk.assess.look.sets_of_values import FEW, Ends, Work, in_order, sets_that_fit
 from outrisk.assess.look.top_codes import open_from
@@ -117,7 +118,7 @@ def _printed(output: Summary, data: Microdata) -> Mapping[str | float, tuple[Arr
     scale = output.scale[: len(shown)] if isinstance(output, Shape) else np.ones(len(shown))
     low, high = (
         (end[own][:k] + sign * half).reshape(-1, len(shown)) / scale
-        for end, sign in zip(output.publish(output.refit(data)), (-1, 1), strict=True)
+        for end, sign in zip(output.publish(refit(output, data)), (-1, 1), strict=True)
     )
     return {name: (low[:, at], high[:, at]) for at, name in enumerate(shown) if name not in ("count", "sum")}
 
@@ -241,7 +242,7 @@ def sort_told(
     if (many or n == 1) and said.any():
         anybody.add(cell, cell.rows[said], _is_near(sets[:, said]))
         told |= said
-    if n == 1 or (n > 2 and not many) or data.people(cell.rows) < n:
+    if n == 1 or (n > 2 and not many) or cell.people < n:
         return
     beside = np.zeros(n, np.bool_)
     for own in np.flatnonzero(np.r_[True, values[1:] != values[:-1]]):

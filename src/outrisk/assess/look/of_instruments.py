@@ -17,6 +17,7 @@ from outrisk.assess.look.groups import Span
 from outrisk.assess.look.of_few_fitted import few_groups
 from outrisk.assess.look.of_fitted import cells_by
 from outrisk.assess.look.of_means import Mean, told_by_means
+from outrisk.assess.look.once import refit
 from outrisk.assess.look.told_by_mixed import leverages
 from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
@@ -37,7 +38,7 @@ def of_instruments(output: Output, data: Microdata, appetite: Appetite, target: 
         return
     try:
         sample, frame = output.records(data)
-        numbers = output.refit(data)
+        numbers = refit(output, data)
     except OutputError:
         return
     rows = frame.index.to_numpy()

@@ -53,7 +53,7 @@ def told_by_means(
 
 def _one(mean: Mean, data: Microdata) -> bool:
     """Whether it is of one person, with one value."""
-    return bool(mean.cell.values[0] == mean.cell.values[-1]) and data.people(mean.cell.rows) == 1
+    return bool(mean.cell.values[0] == mean.cell.values[-1]) and mean.cell.people == 1
 
 
 def _at_an_end(mean: Mean, support: Array) -> bool:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import Found, Rows, counted, named, people, plural
+from outrisk.assess.look.once import refit
 from outrisk.assess.look.told import allowed, complete
 from outrisk.codebook import format_value
 from outrisk.microdata import Microdata
@@ -69,7 +70,7 @@ def _rows(output: Proportions, data: Microdata) -> Iterator[_Row]:
     for name in output.by:
         place = place * len(codebook[name].values) + codes[:, codebook.index(name)]
     of_event = codes[:, codebook.index(output.event)]
-    told = pairs_told(output, *output.publish(output.refit(data)))
+    told = pairs_told(output, *output.publish(refit(output, data)))
     more, fewer = (_shows(output, inside, place, of_event, change) for change in (1.0, -1.0))
     for at, label in enumerate(output.names):
         group, value = place == output.group[at], output.counted[at % len(output.counted)]

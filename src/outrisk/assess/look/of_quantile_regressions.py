@@ -177,9 +177,9 @@ def _small(
         return
     labels = labels_of(output.linear, *table, rows, data)
     cells = cells_by(table[1], labels, sample.response, rows, data)
-    few = [cell for cell in cells if data.people(cell.rows) < appetite.safe_threshold]
+    few = [cell for cell in cells if cell.people < appetite.safe_threshold]
     if few:
-        small = sorted((data.people(cell.rows), cell.label) for cell in few)
+        small = sorted((cell.people, cell.label) for cell in few)
         yield Found.of(
             "small cells",
             False,

@@ -17,6 +17,7 @@ from outrisk.assess.look.as_printed import at_the_top
 from outrisk.assess.look.contributions import DOMINANCE, Cell, all_alike, cells_of, dominated
 from outrisk.assess.look.finding import Found, Rows, named, people, plural
 from outrisk.assess.look.known import Kind
+from outrisk.assess.look.once import refit
 from outrisk.assess.look.printed import Numbers
 from outrisk.assess.look.top_codes import open_from
 from outrisk.microdata import Microdata
@@ -64,7 +65,7 @@ def shapes_told(outputs: Sequence[Output], numbers: Numbers, data: Microdata, ap
 
 def _cells(output: Shape, numbers: Numbers, data: Microdata) -> Iterator[ToldCell]:
     """The cells that are printed."""
-    exact = output.refit(data)
+    exact = refit(output, data)
     low, high = output.publish(exact)
     ranges, own = of_cells(output, low, high)
     lacks = frozenset([output.value] if data.codebook[output.value].missing else [])

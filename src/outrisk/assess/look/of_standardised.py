@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from outrisk.appetite import Appetite
 from outrisk.assess.look.finding import Found
 from outrisk.assess.look.of_rates import Cell, few_events, same_answers
+from outrisk.assess.look.once import refit
 from outrisk.assess.look.told import complete
 from outrisk.codebook import format_value
 from outrisk.microdata import Microdata
@@ -45,7 +46,7 @@ def _cells(output: Standardised, data: Microdata) -> list[Cell]:
     place = np.zeros(len(rows), np.intp)
     for name in output.by:
         place = place * len(codebook[name].values) + codes[:, codebook.index(name)]
-    numbers = output.refit(data) if len(rows) else np.full(len(output.labels), np.nan)
+    numbers = refit(output, data) if len(rows) else np.full(len(output.labels), np.nan)
     of_events = np.array([each not in _OF_NOBODY for each in output.shown])
     printed = np.asarray((np.isfinite(numbers).reshape(len(output.names), -1) & of_events).any(axis=1))
     shows = _shows(output, data)

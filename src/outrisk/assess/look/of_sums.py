@@ -9,7 +9,7 @@ import numpy as np
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look.apart import are_apart, nearly_whole
-from outrisk.assess.look.contributions import DOMINANCE, Cell, broken_rules, by_person, is_capped
+from outrisk.assess.look.contributions import DOMINANCE, Cell, as_small, broken_rules, is_capped
 from outrisk.assess.look.differences import group_in_words, left_in_words
 from outrisk.assess.look.finding import NOBODY, Found, Rows, counted, named, people, plural
 from outrisk.assess.look.known import Array, Kind, Known
@@ -53,10 +53,10 @@ class Sorted:
         support, cap = values_of(data, kind), open_from(data.codebook, kind.what, kind.top, kind.where)
         weights = np.array(data.codebook[kind.weight].values if kind.weight else [1.0], dtype=np.float64)
         p = appetite.safe_pratio_p
-        own = [each for each in left if data.people(each.cell.rows) == 1]
+        own = [each for each in left if each.cell.people == 1]
         told = [each for each in own if each.cell.values.max() < cap]
         told = [each for each in told if _is_exact(each, support, weights) or _is_near(each, support, weights, p)]
-        rest = [each for each in left if data.people(each.cell.rows) > 1 and not kind.weight]
+        rest = [each for each in left if each.cell.people > 1 and not kind.weight]
         rest = [each for each in rest if support[0] >= 0 and not is_capped(each.cell, cap)]
         ruled = [each for each in rest if _is_dominated(each, appetite)]
         others = [each for each in left if each not in told and each not in ruled]
@@ -95,7 +95,7 @@ def _is_near(left: Left, support: Array, weights: Array, share: float) -> bool:
 
 def _is_dominated(left: Left, appetite: Appetite) -> bool:
     """Whether the largest contribution is at most so much less than the sum without the second largest."""
-    part = by_person(left.cell)[0]
+    part = left.cell.by_person[0]
     slack = max(left.high - float(part.sum()), 0.0)
     return "p %" in broken_rules(left.cell, appetite) and part[2:].sum() + slack < appetite.safe_pratio_p * part[0]
 
@@ -113,11 +113,11 @@ def cells_left(
         of = data.codes[rows, data.codebook.index(kind.weight)]
         weight = np.array(data.codebook[kind.weight].values, dtype=np.float64)[of]
     low, high = known.low.ravel(), known.high.ravel()
-    found = []
-    for at in np.unique(place).tolist():
+    rank = np.unique(values_of(data, kind), return_inverse=True)[1].astype(np.uint16)  # few, which takes less to sort
+    order, found = np.lexsort((rank[codes], as_small(place))), []
+    cells, start = np.unique(place[order], return_index=True)
+    for at, here in zip(cells.tolist(), np.split(order, start[1:]), strict=True) if len(rows) else ():
         if np.isfinite(low[at]) and np.isfinite(high[at]):
-            here = np.flatnonzero(place == at)
-            here = here[np.argsort(values[here], kind="stable")]
             owner = rows[here] if data.person is None else data.person[rows[here]]
             cell = Cell(cell_label(data.codebook, names, at), values[here], weight[here], rows[here], owner)
             of_weights = (1.0, 1.0) if not kind.weight else (0.0, np.inf)
@@ -150,9 +150,7 @@ def parts_subtracted(numbers: Numbers, data: Microdata, appetite: Appetite, insi
             of.setdefault(replace(kind, where=""), []).append(kind)
     for kinds in filter(lambda each: len(each) > 2, of.values()):
         by_where = {kind.where: kind for kind in kinds}
-        held = {where: np.zeros(len(data), np.bool_) for where in by_where}
-        for where, flags in held.items():
-            flags[numbers.records(by_where[where], data)] = True
+        held = {where: numbers.inside(kind, data) for where, kind in by_where.items()}
         for where, others in nearly_whole(held, data, appetite.safe_threshold):
             larger, parts = by_where[where], [by_where[each] for each in others]
             if not all(_nested(numbers, larger, part) for part in parts) or not are_apart(data.codebook, others):
@@ -190,9 +188,7 @@ def _subtracted(
     known = _less(numbers, larger, parts, names)
     if known is None:
         return
-    rows = numbers.records(larger, data)
-    for part in parts:
-        rows = np.setdiff1d(rows, numbers.records(part, data), assume_unique=True)
+    rows = numbers.left(larger, parts, data)
     of_weights = [replace(kind, what="", top=None) for kind in (larger, *parts)]
     weights = _less(numbers, of_weights[0], of_weights[1:], names) if larger.weight else None
     left = cells_left(data, larger, names, rows, known, weights)
@@ -205,7 +201,7 @@ def _subtracted(
     if of.dominated:
         what = f"{taken} sums that it dominates ({_in_cells(of.dominated, names)}{group}; p % rule)"
         yield dominated_sums(of, larger, output, what, appetite, inside)
-    few = [each for each in of.others if data.people(each.cell.rows) < appetite.safe_threshold]
+    few = [each for each in of.others if each.cell.people < appetite.safe_threshold]
     few = few if names or len(parts) > 1 else []  # of a pair of all in one that is said of the records
     if few:
         what = f"{taken} sums of {larger.what} ({group}) of which {plural(len(few), 'cell')} of {len(left):,}"
@@ -245,7 +241,7 @@ def dominated_sums(
         f"the second largest contributor: {how}."
     )
     found = found_in_cells(DOMINANCE, True, output, of.dominated, what, kind.what, inside, advice)
-    who = np.concatenate([each.cell.rows[by_person(each.cell)[1] < 1] for each in of.dominated])
+    who = np.concatenate([each.cell.rows[each.cell.by_person[1] < 1] for each in of.dominated])
     return replace(found, people=len(np.unique(who)), who=np.unique(who))
 
 

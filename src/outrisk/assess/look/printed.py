@@ -9,11 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from outrisk.assess.look.counts_told import counts_told, means_told, sums_told
 from outrisk.assess.look.finding import Rows
 from outrisk.assess.look.known import Array, Kind, Known, close, moved, of_mean, shape
 from outrisk.assess.look.nested import within_larger
+from outrisk.assess.look.once import once, refit
 from outrisk.assess.look.told import complete
 from outrisk.codebook import Codebook
 from outrisk.microdata import Microdata
@@ -39,16 +41,23 @@ class Numbers:
     within: dict[Kind, list[Known]] = field(default_factory=dict)
     closed: dict[Kind, dict[frozenset[str], Known]] = field(default_factory=dict)
     of_cells: dict[tuple[Kind, tuple[str, ...]], tuple[Array, Array]] = field(default_factory=dict)  # see as_cells.py
-    _inside: dict[str, Rows] = field(default_factory=dict)
 
     def records(self, kind: Kind, data: Microdata) -> Rows:
-        """The records that numbers of a kind are of."""
-        where = both(kind.where, kind.also)
-        if where not in self._inside:
-            self._inside[where] = complete(data, where, "", ())
-        rows = self._inside[where]
-        for name in sorted(kind.lacks):
-            rows = rows[data.codes[rows, data.codebook.index(name)] < len(data.codebook[name].values)]
+        """The records that numbers of a kind are of, ascending."""
+        of = both(kind.where, kind.also), tuple(sorted(kind.lacks))
+        return once(data, ("complete", *of), lambda: complete(data, of[0], "", of[1]))
+
+    def inside(self, kind: Kind, data: Microdata) -> NDArray[np.bool_]:
+        """Which records numbers of a kind are of, (n_records,)."""
+        flags = np.zeros(len(data), np.bool_)
+        flags[self.records(kind, data)] = True
+        return flags
+
+    def left(self, larger: Kind, parts: Sequence[Kind], data: Microdata) -> Rows:
+        """The records that numbers of a kind are of, and those of others are not, ascending."""
+        rows = self.records(larger, data)
+        for part in parts:
+            rows = rows[~self.inside(part, data)[rows]]
         return rows
 
     @classmethod
@@ -63,7 +72,7 @@ class Numbers:
             numbers._add(counts_told(one, data))
         for table in tables:
             numbers._add(_weighted(table, data) if table.weight else _counts(table, numbers._cell_counts(table, data)))
-        of_cells = [(one, one.refit(data)) for one in sums]
+        of_cells = [(one, refit(one, data)) for one in sums]
         for one, values in of_cells:
             numbers._add(_weights_behind(one, values) if one.weight else _counts_behind(one, values))
         numbers._close()
@@ -208,7 +217,7 @@ def _weighted(table: Frequencies, data: Microdata) -> Iterator[tuple[Kind, Known
     weight = table.codebook[table.weight]
     if table.show != "counts" or table.protection.threshold is not None:
         return
-    low, high = table.publish(table.refit(data))
+    low, high = table.publish(refit(table, data))
     half, least = float(half_digit(table.decimals[0])), float(min(weight.values))
     there, empty = low - half > 0, (high + half < least) & (not weight.missing)
     lacks = frozenset([table.weight] if weight.missing else [])

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.assess.look.finding import Rows, named
+from outrisk.assess.look.once import inside, refit
 from outrisk.codebook import Codebook
 from outrisk.microdata import Microdata, people_by
 from outrisk.outputs.base import Output, Subset
@@ -97,9 +98,7 @@ class Told:
 
 def complete(data: Microdata, where: str, output: str, names: Sequence[str]) -> Rows:
     """The records that a condition keeps and that lack no value of some variables (an empty name is none)."""
-    rows = np.arange(len(data))
-    if where:
-        rows = Subset(data.codebook, where, output).select(data.frame()).index.to_numpy()
+    rows = inside(data, where, output)
     for name in filter(None, names):
         rows = rows[data.codes[rows, data.codebook.index(name)] < len(data.codebook[name].values)]
     return rows
@@ -125,7 +124,7 @@ def told_by_curves(curves: Survival, data: Microdata) -> Told:
     whole = Told.whole(data, names, complete(data, curves.where, curves.name, names))
     shown = np.zeros(whole.counts.shape, dtype=np.bool_)
     values = [len(data.codebook[name].values) for name in names[:-1]]
-    told = curves.told_apart(*curves.publish(curves.refit(data))).reshape(values)
+    told = curves.told_apart(*curves.publish(refit(curves, data))).reshape(values)
     shown[tuple(slice(size) for size in values)] = told[..., None]
     return replace(whole, shown=shown, exact=shown)
 

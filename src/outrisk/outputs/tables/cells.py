@@ -76,7 +76,7 @@ class Cells:
         """Levels of each variable."""
         return tuple(self.codebook[name].size for name in self.by)
 
-    @property
+    @cached_property
     def labels(self) -> list[str]:
         """One label a cell, such as 'religious=1, affair=0'."""
         levels = [[f"{name}={label}" for label in self.codebook[name].labels] for name in self.by]
