@@ -9,6 +9,7 @@ from outrisk.readers import gtsummary
 from outrisk.readers.cells_of_models import plain, whole
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.heads_of_columns import bare, beside, over_several
+from outrisk.readers.level_of_limits import level_said
 from outrisk.readers.named_models import as_said
 from outrisk.readers.printed_tables import PrintedTable, is_number, without_span
 from outrisk.readers.source import Grid, Source
@@ -35,10 +36,6 @@ _FITS = {
     "r-squared": "R²",
     "log likelihood": "Log-likelihood",
 }
-_LEVEL = re.compile(
-    r"(\d\d(?:\.\d+)?) ?% ?(?:c\.?i|confidence)|confidence (?:intervals?|limits?|levels?)[ :,(]+(\d\d(?:\.\d+)?) ?%",
-    re.I,
-)
 _MOST_HEADS = 6
 
 
@@ -98,8 +95,8 @@ def in_document(found: Coefficients, table: PrintedTable) -> Coefficients:
     """A regression with the level of limits that the words about its table say, without standard errors beside ratios,
     which may be of b or of exp(b).
     """
-    if found.level is None and (level := _LEVEL.search(_said(table))):
-        found = replace(found, level=float(level[1] or level[2]) / 100)
+    if found.level is None:
+        found = replace(found, level=level_said(_said(table)))
     parts = {part for _, texts in found.rows for part in texts}
     if found.exponentiated and "standard_errors" in parts:
         rows = tuple((name, {k: v for k, v in texts.items() if k != "standard_errors"}) for name, texts in found.rows)

@@ -15,6 +15,7 @@ from outrisk.readers.coefficients import Coefficients, unread
 from outrisk.readers.heads_of_columns import bare, beside
 from outrisk.readers.journal_columns import in_columns, read_columns
 from outrisk.readers.journal_rows import BRACKETED, Rows, is_estimate
+from outrisk.readers.level_of_limits import level_said
 from outrisk.readers.named_models import as_said, kinds_named, response_named
 from outrisk.readers.printed_number import read_printed
 from outrisk.readers.printed_tables import PrintedTable
@@ -38,7 +39,6 @@ _RATIOS: tuple[tuple[str, tuple[Kind, ...]], ...] = (
     (r"(?i)\bexponentiated\b|\bexp ?\((?:b|beta|coef)", ()),
 )
 _NOT_RATIOS = r"(?i)\blog[ -]odds\b|\bcoefficients?\b(?! are exponentiated)|\bunstandardi[sz]ed\b|\blog\((?:or|hr)\)"
-_LEVEL = re.compile(r"(\d\d(?:\.\d+)?) ?% ?(?:c\.?i|confidence)", re.I)
 
 
 @dataclass(frozen=True)
@@ -126,11 +126,12 @@ def _laid(grid: Grid) -> _Layout | None:
     rows = kept[body:]
     width = len(grid[0])
     numbers = [at for at in range(1, width) if any(is_estimate(row[at]) for row in rows)]
-    models = [at for at in numbers if not beside(bare(_lowest(kept[:body], at)))]
+    models = [at for at in numbers if not _beside(kept[:body], at)]
     bracketed = any(BRACKETED.fullmatch(row[at]) or with_brackets(row[at])[1] for row in rows for at in models)
     if not models or not bracketed or not body:
         return None
-    if any(BRACKETED.fullmatch(row[at]) for row in rows for at in range(1, width) if at not in models):
+    others = [at for at in range(1, width) if at not in models and _beside(kept[:body], at) != "difference"]
+    if any(BRACKETED.fullmatch(row[at]) for row in rows for at in others):
         return None  # what is in brackets has columns of its own, without a head that says so
     heads = tuple(_head(kept[:body], at) for at in models)
     own = tuple(at == models[0] or all(row[at] or not _speaks_of_ratios(row) for row in kept[:body]) for at in models)
@@ -149,6 +150,11 @@ def _says_stars(row: Sequence[str]) -> bool:
 
 def _speaks_of_ratios(row: Sequence[str]) -> bool:
     return any(re.search(words, cell) for cell in row for words, _ in _RATIOS)
+
+
+def _beside(rows: Sequence[Sequence[str]], at: int) -> str:
+    """What a column has that is no model, '' of one that is."""
+    return beside(bare(_lowest(rows, at)))
 
 
 def _lowest(rows: Sequence[Sequence[str]], at: int) -> str:
@@ -225,14 +231,13 @@ def _coefficients(found: Rows, said: str, head: str, own: bool) -> Coefficients:
     if ratios and any("standard_errors" in texts for _, texts in rows):
         told.append("standard errors beside ratios, of b or of exp(b)")
         rows = [(name, {k: v for k, v in texts.items() if k != "standard_errors"}) for name, texts in rows]
-    level = _LEVEL.search(said)
     return Coefficients(
         tuple(rows),
         single=found.single,
         exponentiated=bool(ratios),
         errors_of_ratios=above and not ratios,
         open_scale=above and not ratios,
-        level=float(level[1]) / 100 if level and found.limits else None,
+        level=level_said(head) or level_said(said) if found.limits else None,
         own_digits=True,
         perhaps_profiled=found.limits,
         kinds=kinds if ratios else (),

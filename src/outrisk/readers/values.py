@@ -47,6 +47,7 @@ from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.cross_table import entries_of_cross_table
 from outrisk.readers.entry_of_regression import entry_of_coefficients
 from outrisk.readers.journal_columns import in_document
+from outrisk.readers.knitted import as_console
 from outrisk.readers.margins_table import entries_of_margins
 from outrisk.readers.named_models import as_said
 from outrisk.readers.printed_table_one import entries_of_table_one
@@ -56,10 +57,12 @@ from outrisk.readers.proportions_table import entries_of_proportions
 from outrisk.readers.r_session import regression_of_session, table_of_session
 from outrisk.readers.rates_table import entries_of_rates
 from outrisk.readers.rows_of_shape import is_of_shape
+from outrisk.readers.same_model import hold_words
 from outrisk.readers.sas_correlations import correlations_of_listing, has_correlations
 from outrisk.readers.sas_entries import entries_of_listing, has_tables
 from outrisk.readers.sas_listing import names_procedure
 from outrisk.readers.sas_models import has_regressions, regression_in_listing
+from outrisk.readers.several_models import summary_among
 from outrisk.readers.shape_table import entries_of_shape
 from outrisk.readers.source import Source, one_of, one_sheet, one_table, read_source_of_values, text_source
 from outrisk.readers.stata_choice import DescribedEntry
@@ -164,9 +167,23 @@ def _resolved(entry: Entry, codebook: Codebook, position: int, folder: Path, pla
     if isinstance(entry, FormulaEntry):
         if (part := regression_of_session(source, entry, codebook, place, model)) is not source:
             source, model = part, None
+        if (part := summary_among(source, entry, codebook, place, model)) is not source:
+            source, model = part, None
         source = _of_models(regression_in(source, entry, codebook, place, model), model, place)
         return [entry_of_coefficients(read_coefficients(source, model, place), entry, codebook, place)]
+    if words := source.words(model):
+        hold_words(words, entry, _named(entry, codebook), codebook, place)
     return entries_of_table(source, entry, codebook, place, model)
+
+
+def _named(entry: Entry, codebook: Codebook) -> list[str]:
+    """Variables that an entry names anywhere; all of a table one, whose rows are of any."""
+    said = " ".join(map(str, entry.model_dump(exclude={"values", "name"}).values()))
+    return [
+        name
+        for name in codebook.names
+        if isinstance(entry, TableOneEntry) or re.search(rf"\b{re.escape(name)}\b", said)
+    ]
 
 
 def source_of(values: str, folder: Path, place: str, percent: bool = False) -> tuple[Source, int | None]:
@@ -174,7 +191,7 @@ def source_of(values: str, folder: Path, place: str, percent: bool = False) -> t
     sheet as they are shown, rather than as shares.
     """
     if "\n" in values:
-        pasted = text_source(f"{place} the pasted text", values, text_of_log)
+        pasted = text_source(f"{place} the pasted text", values, _plain)
         return (one_table(pasted, "", place) if pasted.document else pasted), None
     name, which = parted(values, folder)
     source = _without_markup(read_source_of_values(folder / name))
@@ -210,9 +227,13 @@ def _table_and_model(which: Sequence[str], place: str) -> tuple[str, int | None]
 
 
 def _without_markup(source: Source) -> Source:
-    """A log of Stata as plain text, with decimal points."""
+    """A log of Stata as plain text, with decimal points; a document of R Markdown as a session."""
     plain = source.sheets or source.document
-    return source if plain else replace(source, text=text_of_log(source.text))
+    return source if plain else replace(source, text=_plain(source.text))
+
+
+def _plain(text: str) -> str:
+    return as_console(text_of_log(text))
 
 
 def with_head(path: Path, source: Source) -> Source:
