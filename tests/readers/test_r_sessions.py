@@ -84,9 +84,8 @@ def test_a_table_of_other_variables_is_not_taken():
         read(TABLE, other)
     _, beside = read(TABLE)  # which stands there twice
     assert beside.matched.all()
-    another = SESSION.replace(
-        "> table(d$cyl)", "> table(d$shape, d$box)\n   \n     0  1\n  0 11  7\n  1  7  7\n\n> table(d$cyl)"
-    )
+    again = "> table(d$shape, d$box)\n          \n           auto hand\n  in a v     11    7\n  straight    7    7\n"
+    another = SESSION.replace("> table(d$cyl)", f"{again}> table(d$cyl)")
     with pytest.raises(OutputError, match=r"3 tables .* say which .*1: table\(d\$shape, d\$box\); 2: xtabs"):
         read(TABLE, another)
 

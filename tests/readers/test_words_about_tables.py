@@ -126,3 +126,67 @@ def test_a_column_of_differences_is_no_model(tmp_path, head):
     assert beside.matched.all() and any(f"passed over: {head}" in each for each in notes)
     with pytest.raises(OutputError, match="no model 3; it has 2"):
         given(LINEAR, f"{path}#1#3")
+
+
+@pytest.mark.parametrize("head", ["b ± SE", "(1)"])
+def test_estimates_and_errors_around_a_sign(tmp_path, head):
+    fit = smf.ols(LINEAR["formula"], frame()).fit()
+    rows = [["", head], *([name, f"{fit.params[term]:.3f} ± {fit.bse[term]:.3f}"] for term, name in TERMS.items())]
+    note = [] if "SE" in head else ["Estimates ± standard errors"]
+    released, beside, _ = given(LINEAR, page(tmp_path, rows, notes=note))
+    assert beside.matched.all() and any("standard error" in each for each in released.labels)
+    rows[0][1] = "(1)"
+    for said, message in (("b ± SD", "it does not say"), ("b ± 95% CI", "which are not two numbers")):
+        with pytest.raises(OutputError, match=message):
+            given(LINEAR, page(tmp_path, rows, "Table 2. Standard errors", notes=[f"Note. {said}"]))
+
+
+@pytest.mark.parametrize("name", ["SE", "s.e.", "Std. error"])
+def test_rows_of_standard_errors_without_brackets_say_so(tmp_path, name):
+    fit = smf.ols(LINEAR["formula"], frame()).fit()
+    rows = [["", "(1)"]]
+    for term, label in TERMS.items():
+        rows += [[label, f"{fit.params[term]:.3f}"], [name, f"{fit.bse[term]:.3f}"]]
+    released, beside, _ = given(LINEAR, page(tmp_path, rows))
+    assert beside.matched.all() and len(released.labels) == 6
+
+
+@pytest.mark.parametrize("level", [95, 90])
+@pytest.mark.parametrize("heads", [["OR", "Upper", "Lower"], ["OR", "{}% CI", ""]])
+def test_the_upper_limit_may_stand_first(tmp_path, heads, level):
+    fit = smf.logit(LOGIT["formula"], frame()).fit(disp=0)
+    ends = np.exp(fit.conf_int(1 - level / 100))
+    rows = [["", *(head.format(level) for head in heads)], *([["", "", "Upper", "Lower"]] if "" in heads else [])]
+    for term in ("age", "educ"):
+        rows.append([term, f"{np.exp(fit.params[term]):.3f}", f"{ends.loc[term, 1]:.3f}", f"{ends.loc[term, 0]:.3f}"])
+    _, beside, _ = given(LOGIT, page(tmp_path, rows, notes=[] if "" in heads else [f"Confidence level {level}%"]))
+    assert beside.matched.all()
+
+
+@pytest.mark.parametrize(
+    "heads",
+    [["0 (n = 4,313)", "1 (n = 2,053)"], ["0 (n=4313)", "1 (n=2053)"], ["0, n (%)", "1, n (%)"], ["N", "0", "1"]],
+)
+@pytest.mark.parametrize("withheld", [False, True])
+def test_heads_of_groups_with_their_numbers_of_people(tmp_path, heads, withheld):
+    counts = frame().groupby(["occ", "affair"]).size().unstack()
+    rows = [["occ", *heads]]
+    for name, row in counts.iterrows():
+        first = ["<10" if withheld and each < 10 else str(each) for each in row]
+        rows.append([name, *([str(row.sum())] if "N" in heads else []), *first])
+    entry = {"kind": "frequencies", "by": ["occ", "affair"]}
+    path = page(tmp_path, rows)
+    with kept() as notes:
+        found = study({**entry, "values": str(path)}).given(codebook())
+    assert all(each.recompute(data()).matched.all() for each in found.values())
+    sized = "n =" in heads[0] or "n=" in heads[0]
+    assert len(found) == (1 if heads[0].endswith("(%)") or (sized and not withheld) else 2)
+    assert any("what heads say of their groups is left out" in each for each in notes) == (sized and not withheld)
+
+
+def test_a_cell_reaches_into_no_other_group_of_rows():
+    from outrisk.readers.web_tables import read_page
+
+    rows = "<tbody><tr><td rowspan='3'>a</td><td>1</td></tr><tr><td>2</td></tr></tbody><tbody><tr><td>b</td><td>3</td></tr></tbody>"
+    (table,) = read_page(f"<table>{rows}</table>")
+    assert table.grid == [["a", "1"], ["a", "2"], ["b", "3"]]

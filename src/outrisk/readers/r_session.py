@@ -60,8 +60,9 @@ def regression_of_session(
     by_text = {each.text: each for each in models}
     some = {text for text in by_text if not entry.where and call_of(text).subset}
     is_of = {text: _is_of(source, part, entry, codebook) for text, part in by_text.items() if number is None}
-    if {text for text, is_one in is_of.items() if is_one} - some:
-        is_of |= dict.fromkeys(some, False)  # the output is of all
+    for less in (some, {text for text in by_text if not call_of(text).function}):
+        if {text for text, is_one in is_of.items() if is_one} - less:
+            is_of |= dict.fromkeys(less, False)  # an output of all, or what is printed again without its call
     return replace(source, text=one_of_several([*map(_text, models)], is_of, number, _listed(models), place))
 
 

@@ -98,7 +98,7 @@ class Source:
     def first_model(self) -> str:
         """How a study names the first of several models in it."""
         short = self.name.rpartition("/")[2]
-        return f"{short}#1" if self.chosen is None else f"{short}#{self.chosen.number}#1"
+        return f"{short}#1" if self.chosen is None or not self.chosen.number else f"{short}#{self.chosen.number}#1"
 
     @property
     def by_commas(self) -> bool:

@@ -16,7 +16,7 @@ STATISTICS = {
     "average": "mean",
     "std": "sd",
     "sd": "sd",
-    "std. deviation": "sd",
+    **dict.fromkeys(("std. deviation", "std dev", "std. dev.", "std. dev", "std deviation"), "sd"),
     "sum": "sum",
     "count": "count",
     "n": "count",

@@ -39,6 +39,7 @@ from outrisk.readers import (
     modelsummary,
     quantile_output,
     r_output,
+    ruled_text,
     spss_output,
     stata_log,
     statsmodels_summary,
@@ -87,21 +88,28 @@ _SINGLE = {
 
 
 _OF_R = "which is not read; give write.csv(broom::tidy(model)), or the printed summary(model)"
+_OF_SAS = (
+    "SAS as ODS writes it, which is not read, as it says neither how categories are coded nor which event is modelled; "
+    "give its listing (ODS LISTING), or a CSV with the columns term, estimate, std.error, p.value, with terms such as "
+    "sexm for the level m of sex"
+)
 _ELSEWHERE = {  # what marks tables that no reader knows -> of what, and what to give instead
     r"\\hline|\\toprule": "LaTeX without its \\begin{tabular}; give all of the table",
     r"Dependent variable:": (
-        "R's stargazer as text, which is not read; write it as HTML or LaTeX, or give write.csv(broom::tidy(model))"
+        "R's stargazer as text, of which one table alone is read; write it as HTML or LaTeX, or give "
+        "write.csv(broom::tidy(model))"
     ),
     r"(?s)class=['\"]texreg|Num\. obs\..*Model 1|Model 1.*Num\. obs\.": f"R's texreg, {_OF_R}",
-    r"(?i)\bParameter\b.*\bStandard\W*Error\b|\bAnalysis Of .*Parameter Estimates": (
-        "SAS as ODS writes it, which is not read; give its listing (ODS LISTING), or a CSV with the columns term, "
-        "estimate, std.error, p.value, with terms such as sexm for the level m of sex"
-    ),
-    r"R-squared Adj\.": "statsmodels' summary_col as text, which is not read; give as_html() of it",
+    r"(?i)\bParameter\b.*\bStandard\W*Error\b|\bAnalysis Of .*Parameter Est|\bStdErr\b.*\bProb[tz]\b": _OF_SAS,
+    r"R-squared Adj\.": "statsmodels' summary_col as text, of which one table alone is read; give as_html() of it",
     r"(?s)^\s*-{10,}\s*\(1\).*(?:in parentheses|^N\s)": (
-        "Stata's esttab as text, which is not read; write it by esttab using table.csv"
+        "Stata's esttab as text, of which one table alone is read; write it by esttab using table.csv"
     ),
 }
+
+
+_BY_SAS = re.compile(r"\bPr\s*(?:>|&gt;)\s*Chi-?Sq\b|\bProbChiSq\b")  # of a Wald test, whose coding is not told
+_MOST_HEADS = 6
 
 
 class Reader(Protocol):
@@ -123,6 +131,7 @@ READERS: list[tuple[str, Reader]] = [  # the first that recognises a source read
     ("Stata esttab", esttab),
     ("R", r_output),
     ("SPSS", spss_output),
+    ("esttab, texreg, stargazer and summary_col as text", ruled_text),
 ]
 
 
@@ -279,6 +288,10 @@ def _of_models(source: Source, number: int | None, place: str) -> Source:
 
 def read_coefficients(source: Source, model: int | None, place: str) -> Coefficients:
     """A regression, by the first reader that knows its form; OutputError where none does."""
+    if _BY_SAS.search(
+        " ".join(cell for row in source.grid[:_MOST_HEADS] for cell in row) if source.chosen else source.text
+    ):
+        raise OutputError(f"{place}: it looks like a table of {_OF_SAS}")
     for _, reader in READERS:
         if reader.recognises(source):
             table = source.chosen or (source.pages[0] if len(source.pages) == 1 else None)
