@@ -8,6 +8,7 @@ from fair import codebook, data, frame, study
 from outrisk.errors import OutputError
 from outrisk.readers.level_of_limits import level_said
 from outrisk.readers.remarks import kept
+from outrisk.readers.web_tables import read_page
 
 LINEAR = {"kind": "ols", "formula": "affairs ~ age + educ"}
 LOGIT = {"kind": "logit", "formula": "affair ~ age + educ", "release": ["coefficients", "confidence_limits"]}
@@ -185,8 +186,6 @@ def test_heads_of_groups_with_their_numbers_of_people(tmp_path, heads, withheld)
 
 
 def test_a_cell_reaches_into_no_other_group_of_rows():
-    from outrisk.readers.web_tables import read_page
-
-    rows = "<tbody><tr><td rowspan='3'>a</td><td>1</td></tr><tr><td>2</td></tr></tbody><tbody><tr><td>b</td><td>3</td></tr></tbody>"
-    (table,) = read_page(f"<table>{rows}</table>")
+    rows = "<tbody><tr><td rowspan='3'>a</td><td>1</td></tr><tr><td>2</td></tr></tbody>"
+    (table,) = read_page(f"<table>{rows}<tbody><tr><td>b</td><td>3</td></tr></tbody></table>")
     assert table.grid == [["a", "1"], ["a", "2"], ["b", "3"]]

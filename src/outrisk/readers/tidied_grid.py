@@ -129,7 +129,7 @@ def _without_sizes(grid: Grid, is_level: Callable[[str], bool], counts: bool, pl
         bare = _SIZE.sub("", cell)
         found = bool(bare) and not is_level(cell) and (is_level(bare) or _OF_ALL.fullmatch(bare) is not None)
         heads.append(bare if found else cell)
-        sizes.append(re.sub(r"[^\d,]|,$", "", cell[len(bare) :]) if found else "")
+        sizes.append(re.sub(r"\D", "", cell[len(bare) :]) if found else "")
     if not any(sizes):
         return [heads, *grid[1:]] if grid else grid
     rows = [row for row in grid[1:] if row[0].casefold() not in MARGINS]
