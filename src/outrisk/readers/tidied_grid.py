@@ -65,7 +65,7 @@ def tidied(grid: Grid, by: Sequence[str], counts: bool, value: str, codebook: Co
     grid = _of_pivot(grid, counts, place)
     grid = _without_sizes(grid, is_level, counts, place)
     if counts:
-        if len(grid[0]) > 2 and any(map(is_level, grid[0][1:])):
+        if grid and len(grid[0]) > 2 and any(map(is_level, grid[0][1:])):
             grid = [["Total" if cell.casefold() == "n" else cell for cell in grid[0]], *grid[1:]]
         grid = [[_total(cell) for cell in row] if not at else [_total(row[0]), *row[1:]] for at, row in enumerate(grid)]
         grid = _without_percents(grid, is_level, place)
@@ -133,12 +133,8 @@ def _without_sizes(grid: Grid, is_level: Callable[[str], bool], counts: bool, pl
     if not any(sizes):
         return [heads, *grid[1:]] if grid else grid
     rows = [row for row in grid[1:] if row[0].casefold() not in MARGINS]
-    if (
-        counts
-        and len(rows) == len(grid) - 1
-        and all(sizes[1:])
-        and any(is_withheld(c) for row in rows for c in row[1:])
-    ):
+    gaps = any(is_withheld(cell) or cell[:1] in ("<", "≤") for row in rows for cell in row[1:])
+    if counts and len(rows) == len(grid) - 1 and all(sizes[1:]) and gaps:
         return [heads, *rows, ["Total", *sizes[1:]]]
     remark(place, f"what heads say of their groups is left out: {', '.join(filter(_SIZE.search, grid[0]))[:120]}")
     return [heads, *grid[1:]]
