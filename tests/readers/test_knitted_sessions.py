@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 import statsmodels.formula.api as smf
-from fair import PRINTED, frame, given
+from fair import PRINTED, codebook, data, frame, given, study
 
 from outrisk.errors import OutputError
 from outrisk.readers.knitted import as_console
@@ -116,3 +116,18 @@ def test_standard_errors_that_no_output_has_are_not_taken_for_others():
     fit = smf.ols("affairs ~ age", frame()).fit(cov_type="HC3")
     with pytest.raises(OutputError, match="standard errors of the table are HC3, which no output has"):
         read(AGE | {"covariance": "HC1"}, str(fit.summary()))
+
+
+def test_a_test_of_a_subset_is_none_of_all_records():
+    welch = {"kind": "test", "test": "welch", "variable": "age", "by": "affair"}
+    printed = as_console(KNITTED).partition("> t.test(age ~ affair, data)\n")[2].partition("\n>")[0]
+    of_all = f"> t.test(age ~ affair, data)\n{printed}\n"
+    changed = printed.replace("-11.884", "-1.253").replace("4095", "60.1").replace("< 2.2e-16", "= 0.2151")
+    some = f"> t.test(age ~ affair, data, subset = occ == 'student')\n{changed}\n"
+    made = f"> d <- subset(data, occ == 'student')\n> t.test(age ~ affair, d)\n{changed}\n"
+    for other in (some, made):
+        with kept() as notes:
+            released, _ = study(welch | {"values": other + of_all}).given(codebook()).values()
+        assert released.recompute(data()).matched.all() and "tests of subsets are left out" in notes[0]
+        with pytest.raises(OutputError):
+            study(welch | {"values": other}).given(codebook())

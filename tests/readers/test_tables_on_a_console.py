@@ -14,6 +14,7 @@ from outrisk.readers.aligned_text import aligned
 
 COUNTS = {"kind": "frequencies", "by": ["occ", "religion"]}
 THREE = {"kind": "frequencies", "by": ["occ", "affair", "religion"]}
+BY_AFFAIR = {"kind": "frequencies", "by": ["occ", "affair"]}
 MEANS = {"kind": "magnitudes", "value": "educ", "by": ["occ"]}
 LINEAR = {"kind": "ols", "formula": "affairs ~ C(religion) + age"}
 AGE = {"kind": "ols", "formula": "affairs ~ age"}
@@ -55,6 +56,7 @@ def made():
         "margins": (COUNTS, pd.crosstab(data.occ, data.religion, margins=True), 35),
         "three": (THREE, pd.crosstab([data.occ, data.affair], data.religion), 48),
         "counts": ({"kind": "frequencies", "by": ["occ"]}, data.occ.value_counts(), 6),
+        "numbered": (BY_AFFAIR, data.groupby(["occ", "affair"]).size().reset_index(name="count"), 12),
         "means": (MEANS, by.mean(), 6),
         "several": (MEANS, by.agg(["mean", "std", "count"]), 18),
         "coefficients": (LINEAR, pd.DataFrame({"coef": fit.params, "se": fit.bse, "p": fit.pvalues}), 15),

@@ -85,11 +85,12 @@ def _with_labels(lines: Sequence[str], edges: Sequence[int]) -> Grid | None:
     head, *body = (_cells(line, edges) for line in lines)
     if head[0].strip():
         return None
-    numbered = [re.match(rf" *{at} ", line) for at, line in enumerate(lines[1:], 1)]
-    if all(numbered):
-        body = [
-            [str(at), line[found.end() : edges[0]], *row[2:]]
-            for at, (found, line, row) in enumerate(zip(numbered, lines[1:], body, strict=True), 1)
-            if found
-        ]
+    for least in (0, 1):  # a row's number, before a cell that may have blanks
+        numbers = [re.match(rf" *{at} ", line) for at, line in enumerate(lines[1:], least)]
+        if all(numbers):
+            ends = [found.end() if found else 0 for found in numbers]
+            body = [
+                [row[0].split()[0], line[end : edges[0]], *row[2:]]
+                for end, line, row in zip(ends, lines[1:], body, strict=True)
+            ]
     return [["", *head[1:]], *([cell.strip() for cell in row] for row in body)]

@@ -24,6 +24,8 @@ _CALL = re.compile(r"^Call:", re.M)
 _TABLE = re.compile(r"\b(?:table|xtabs)\(.*[$~,]")
 _ALONE = ("lm", "glm", "glm.nb", "coxph", "polr", "multinom", "svyglm")  # which print nothing above their call
 _MADE = re.compile(r"([\w.]+)\s*(?:<-|=)(?!=)\s*(.+)")  # what a name is given
+_DATA = re.compile(r"^\s*data:  ?\S", re.M)  # of a test
+_OF_SOME = re.compile(r"\bsubset\s*=(?!=)|\b(?:subset|filter)\(")
 _FUNCTION = re.compile(r"Call:\s*(?:[\w.]+::)?([\w.]+)\(")
 _READERS = (mixed_output, quantile_output, r_output)
 
@@ -41,8 +43,13 @@ class Print:
     @property
     def whom(self) -> str:
         """Of whom a command is, where it, or what its data are made by, says that these are not all."""
+        return self.made_whom or (self.command if is_of_some(self.command) else "")
+
+    @property
+    def made_whom(self) -> str:
+        """What the data that a command names are made by, where these are some of others."""
         named = [made for name, made in self.made.items() if re.search(rf"(?<![\w.]){re.escape(name)}\b", self.command)]
-        return named[0] if named else self.command if is_of_some(self.command) else ""
+        return named[0] if named else ""
 
 
 def regression_of_session(
@@ -106,6 +113,17 @@ def _held(source: Source, part: Print, where: str, place: str) -> Source:
         of = f"of a subset, {part.whom[:80]}" if part.whom else "of what its command does not say to be a subset"
         remark(place, f"the table is {of}; it is taken for the output's where: {where}")
     return replace(source, text=part.text)
+
+
+def of_all_tests(source: Source, where: str | None, place: str) -> Source:
+    """A session without the tests of subsets, which an output of all is none of."""
+    prints = prints_of(source.text) if _is_page(source) and not where else []
+    some = [each for each in prints if _DATA.search(each.text) and (each.made_whom or _OF_SOME.search(each.command))]
+    if not some:
+        return source
+    remark(place, f"tests of subsets are left out, the output is of all records: {_listed(some)}")
+    kept_ = [f"> {each.command}\n{each.text}" for each in prints if each not in some]
+    return replace(source, text="\n".join(kept_))
 
 
 def prints_of(text: str) -> list[Print]:

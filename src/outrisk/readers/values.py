@@ -55,7 +55,7 @@ from outrisk.readers.printed_table_one import entries_of_table_one
 from outrisk.readers.printed_tables import list_of_tables
 from outrisk.readers.printed_test import entries_of_test
 from outrisk.readers.proportions_table import entries_of_proportions
-from outrisk.readers.r_session import regression_of_session, table_of_session
+from outrisk.readers.r_session import of_all_tests, regression_of_session, table_of_session
 from outrisk.readers.rates_table import entries_of_rates
 from outrisk.readers.rows_of_shape import is_of_shape
 from outrisk.readers.same_model import hold_words
@@ -365,7 +365,7 @@ def entries_of_table(
     if isinstance(entry, SurvivalEntry):
         return [entry_of_survival_table(source, entry, codebook, place)]
     if isinstance(entry, HypothesisTestEntry):
-        return entries_of_test(source, entry, codebook, place, number)
+        return entries_of_test(of_all_tests(source, entry.where, place), entry, codebook, place, number)
     if isinstance(entry, TableOneEntry):
         return entries_of_table_one(source, entry, codebook, place, number)
     if isinstance(entry, RatesEntry):
