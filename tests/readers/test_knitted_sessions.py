@@ -46,6 +46,11 @@ def test_a_table_that_a_document_has_twice_counts_once():
     assert len(released.labels) == 24
 
 
+def test_a_command_over_lines_is_one():
+    text = "```r\nsome <- d %>%\n  filter(affair == 1)\ntable(some$occ,\n  some$religion)\n```\n\n```\n## 1\n```\n"
+    assert as_console(text) == "> some <- d %>%\n+ filter(affair == 1)\n> table(some$occ,\n+ some$religion)\n1"
+
+
 def test_comments_of_a_console_are_no_output():
     text = "> ## one\n> ## two\n> ## three\n> 1 + 1\n[1] 2"
     assert as_console(text) == text and as_console("## a\n## b\n\ntext") == "## a\n## b\n\ntext"

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 _FENCE = re.compile(r"\s*```+\s*(\{?r\b)?")
 _OUTPUT = re.compile(r"#[#>](?: |$)")  # what knitr and reprex put before each line of output
+_GOES_ON = re.compile(r"(?:%\w*>?%|\|>|<-|[-+*/~=&|,])\s*$")  # of a command, on the next line
 _PROMPT = re.compile(r"^> ?[\w.]", re.M)
 _BLOCK = re.compile(r"<pre(\s[^>]*)?>(.*?)</pre>", re.S | re.I)
 _LEAST = 3  # lines of output that are no headings of Markdown
@@ -33,7 +34,7 @@ def _block(attributes: str, inner: str) -> str:
 
 
 def _lines(lines: Sequence[str], fenced: bool) -> Iterator[str]:
-    inside = code = False
+    inside = code = more = False
     depth = 0
     for line in lines:
         if fenced and (fence := _FENCE.match(line)):
@@ -45,5 +46,6 @@ def _lines(lines: Sequence[str], fenced: bool) -> Iterator[str]:
             if inside or line.startswith("|"):
                 yield line
         elif line.strip():
-            yield f"{'+' if depth else '>'} {line.strip()}"
+            yield f"{'+' if depth or more else '>'} {line.strip()}"
+            more = _GOES_ON.search(line) is not None
             depth = max(0, depth + sum(map(line.count, "([{")) - sum(map(line.count, ")]}")))
