@@ -54,7 +54,9 @@ def test_outputs_of_a_session_are_those_of_its_data(entry, values, numbers):
 
 def test_of_two_fits_that_may_be_meant_the_number_says_which():
     with pytest.raises(OutputError, match=r"3 regressions, 2 that may be .* say which .*2: lm\(.*3: lm\(.*hp < 150"):
-        read(OLS)
+        read({**OLS, "where": "hp < 150"})
+    _, beside = read(OLS)  # which is of all cars
+    assert beside.matched.all()
     with pytest.raises(OutputError, match="3 regressions, and no regression 4"):
         read(OLS, "r_session.txt#4")
 
@@ -80,8 +82,12 @@ def test_a_table_of_other_variables_is_not_taken():
     )
     with pytest.raises(OutputError, match="no table of the output's variables and levels; paste it alone"):
         read(TABLE, other)
-    with pytest.raises(OutputError, match=r"2 tables .* say which .*1: table\(d\$shape, d\$box\); 2: xtabs"):
-        read(TABLE)
+    _, beside = read(TABLE)  # which stands there twice
+    assert beside.matched.all()
+    again = "> table(d$shape, d$box)\n          \n           auto hand\n  in a v     11    7\n  straight    7    7\n"
+    another = SESSION.replace("> table(d$cyl)", f"{again}> table(d$cyl)")
+    with pytest.raises(OutputError, match=r"3 tables .* say which .*1: table\(d\$shape, d\$box\); 2: xtabs"):
+        read(TABLE, another)
 
 
 def test_tables_as_r_prints_them():

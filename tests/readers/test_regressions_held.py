@@ -351,7 +351,7 @@ def test_pages_of_r_that_are_wrapped_or_have_commas_or_are_tibbles():
     [
         (
             "====\n   Dependent variable:\n   affair\nage  0.050***\n (0.003)\n",
-            "R's stargazer as text, which is not read",
+            "R's stargazer as text, of which one table alone is read",
         ),
         ("\\hline\nage & 0.05 \\\\\n\\hline\n", "LaTeX without its"),
         (

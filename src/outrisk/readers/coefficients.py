@@ -55,7 +55,8 @@ class Coefficients:
     divides by n - K; `by` is its program. tau: of
     which quantile it is, where it says that; its program is in `by`.
     subset: of whom it is, as the table says it, where these are not all. unweighted, unstratified: it says that it has
-    no weights, or no strata. survey: the design of a survey that it is by, as far as it is printed.
+    no weights, or no strata. survey: the design of a survey that it is by, as far as it is printed. words: caption and
+    notes of its table. of_all: its call is printed, and names no subset.
     """
 
     rows: tuple[tuple[str, Mapping[str, str]], ...]
@@ -110,6 +111,8 @@ class Coefficients:
     unweighted: bool = False
     unstratified: bool = False
     survey: PrintedDesign | None = None
+    words: str = ""
+    of_all: bool = False
 
 
 def unread(fits: Iterable[str], single: Mapping[str, str]) -> tuple[str, ...]:

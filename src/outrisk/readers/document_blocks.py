@@ -17,6 +17,10 @@ _NOTE = re.compile(
     r".*\b(?:in|within) (?:parenthes[ie]s|brackets)\b|.*\bconfidence (?:interval|limit)|.*\d ?% ?c\.?i\b|"
     r".*\bp ?[<=]|.*\breference\b|.*\b(?:standard errors?|exponentiated|odds ratios?|hazard ratios?)\b"
 )
+_BELOW = re.compile(  # of a line below a table, which above it may be a caption
+    r"(?i)(?=.{,120}$).*\b(?:confidence|alpha|limits|intervals)\b|.*\bdependent variable\b|"
+    r".*\b(?:sample|analys[ie]s) (?:is |was |are |were )?(?:restricted|limited)\b"
+)
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,8 @@ def _notes(gap: Sequence[Paragraph], caption: str) -> tuple[str, ...]:
     for each in gap:
         if each.text[:_LONGEST] == caption and caption:
             continue
-        if each.heading or each.of_table or not _NOTE.match(each.text) or len(found) == _MOST_NOTES:
+        known = _NOTE.match(each.text) or _BELOW.match(each.text)
+        if each.heading or each.of_table or not known or len(found) == _MOST_NOTES:
             break
         found.append(each.text)
     return tuple(found)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
+from outrisk.grammar import named_in
 from outrisk.outputs.base import Subset
 from outrisk.outputs.regression.cox_entry import CoxEntry
 from outrisk.outputs.regression.instrumental_entry import InstrumentalEntry
@@ -27,7 +29,7 @@ from outrisk.readers.printed_quantiles import of_quantile
 from outrisk.readers.printed_regression import parts_of, printed_decimals, with_values
 from outrisk.readers.remarks import remark
 from outrisk.readers.rows_of_shape import apart
-from outrisk.readers.same_model import hold_cox, hold_response, hold_subset, hold_weight
+from outrisk.readers.same_model import hold_cox, hold_response, hold_subset, hold_weight, hold_words
 from outrisk.readers.survey_designs import with_design
 from outrisk.readers.table_formulas import formula_of, levels_in, with_levels
 from outrisk.readers.term_names import Term, counted_level, in_words, is_short_for, read_term
@@ -59,6 +61,14 @@ def entry_of_coefficients(table: Coefficients, entry: FormulaEntry, codebook: Co
     response = _response(table, entry, codebook, place)
     absorbed = (*getattr(entry, "absorb", ()), getattr(entry, "groups", ""))
     names = [name for name in _variables(entry, codebook, response) if name not in absorbed]
+    own = {
+        *names,
+        *absorbed,
+        *named_in(response, codebook.names),
+        getattr(entry, "status", ""),
+        getattr(entry, "weight", ""),
+    }
+    hold_words(table.words, entry, [*own], codebook, place, response)
     table = apart(table, entry.kind, response, codebook, names, place)
     if table.headed:
         references = _bare(entry).build(codebook, 1)[0].references
@@ -174,6 +184,11 @@ def _agreed(table: Coefficients, entry: RegressionEntry, cluster: str, codebook:
     differ.
     """
     told, own = entry.covariance, {"covariance", "cluster"} & entry.model_fields_set
+    if own and not table.covariance and re.fullmatch("hc[0-3]|hac", table.robust):
+        raise OutputError(
+            f"{place}: the standard errors of the table are {table.robust.upper()}, which no output has, and the "
+            f"output has a '{sorted(own)[-1]}'; take it out"
+        )
     if own and table.robust == "nonrobust":
         raise OutputError(
             f"{place}: the standard errors of the table are those of the model, and the output has a "
@@ -274,6 +289,8 @@ def _model(
     changes: dict[str, Any] = {"values": None, "release": parts_of(table, entry, place), "level": table.level}
     if table.level is None:
         changes["level"] = entry.level
+        if "confidence_limits" in changes["release"] and "level" not in entry.model_fields_set:
+            remark(place, f"it does not say the level of its limits, which are taken for {100 * entry.level:g} %")
     elif "confidence_limits" in changes["release"] and "level" in entry.model_fields_set and entry.level != table.level:
         raise OutputError(
             f"{place}: its limits are those at {100 * table.level:g} %, the output says level: {entry.level:g}; "

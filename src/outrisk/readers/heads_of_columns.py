@@ -19,6 +19,7 @@ _BESIDE = (  # of a column, in small letters -> what gtsummary calls it, the fir
     (rf"(?:\d\d ?% )?(?:c\.?i\.? )?(?:upper|high|ul|ucl){_LIMIT}", "upper"),
     (r"p|sig\.?|p[ -]?val(?:ue)?s?\.?[a-e]?|(?:pr ?\(|p ?)> ?\|[zt]\|\)?", "p-value"),
     (r"[tz]|[tz][ -]?(?:stat(?:istic)?s?\.?|values?|ratios?|scores?)|wald(?: .*)?|df", "statistic"),
+    (r"(?:diff(?:erence)?s?\.?|[δΔ])(?: .*)?|(?:difference )?\(\w+\) ?[-–−] ?\(\w+\)", "difference"),
 )
 _LEVEL = r"\(?(\d\d(?:[.,]\d)?) ?%\)?"
 _CI = re.compile(rf"(?:{_LEVEL} ?)?(?:c\.?i\.?s?|conf(?:idence|\.) ?int(?:ervals?|\.))(?: ?{_LEVEL})?(?: for .*)?")
@@ -37,7 +38,7 @@ def name_of_row(cell: str) -> str:
 
 def beside(text: str) -> str:
     """What gtsummary calls a column that stands beside estimates ('95% CI', 'SE', 'p-value'), or 'statistic', 'ci',
-    'lower', 'upper'; '' of one that is not known. `text` is bare.
+    'lower', 'upper', 'difference' of two models; '' of one that is not known. `text` is bare.
     """
     inner = re.fullmatch(r"[(\[]([^()\[\]]+(?:\(\w+\))?)[)\]]", text)
     text = inner[1].strip() if inner else text

@@ -9,6 +9,7 @@ from outrisk.readers import gtsummary
 from outrisk.readers.cells_of_models import plain, whole
 from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.heads_of_columns import bare, beside, over_several
+from outrisk.readers.level_of_limits import level_said
 from outrisk.readers.named_models import as_said
 from outrisk.readers.printed_tables import PrintedTable, is_number, without_span
 from outrisk.readers.source import Grid, Source
@@ -21,7 +22,7 @@ _HEADS = (  # of a column, in small letters -> what gtsummary calls it, the firs
     (r"prevalence ratios?", "PR"),
     (r"log[ -]?odds", "log(OR)"),
     (r"exp ?\(b\)|exp ?\(beta\)|exp ?\(coef\.?\)", "exp(Beta)"),
-    (r"est\.?|estimates?|coeff?s?\.?|coefficients?|b|β|beta|unstandardi[sz]ed b", "estimate"),
+    (r"est\.?|(?:parameter )?estimates?|coeff?s?\.?|coefficients?|b|β|beta|unstandardi[sz]ed b", "estimate"),
 )
 _ADJUSTED = re.compile(
     r"^(?:adjusted|adj\.?|unadjusted|crude|univaria\w+|multivaria\w+|[ac](?=(?:or|hr|irr|rr|pr)\b))\s*"
@@ -35,10 +36,6 @@ _FITS = {
     "r-squared": "R²",
     "log likelihood": "Log-likelihood",
 }
-_LEVEL = re.compile(
-    r"(\d\d(?:\.\d+)?) ?% ?(?:c\.?i|confidence)|confidence (?:intervals?|limits?|levels?)[ :,(]+(\d\d(?:\.\d+)?) ?%",
-    re.I,
-)
 _MOST_HEADS = 6
 
 
@@ -49,10 +46,15 @@ def in_columns(grid: Grid) -> Grid | None:
         if number and not row[0]:  # a second line of heads, below some of the first
             row = [cell or above for cell, above in zip(row, grid[number - 1], strict=True)]
         heads = _heads(row)
+        for at in range(1, len(heads) - 1):
+            if heads[at : at + 2] == ["upper", "lower"]:
+                return in_columns([[*each[:at], each[at + 1], each[at], *each[at + 2 :]] for each in grid])
         pairs = [at for at in range(1, len(heads) - 1) if _are_limits(heads[at : at + 2], at, grid[number + 1 :])]
         if pairs:
             kept = [at for at in range(len(row)) if at - 1 not in pairs]
-            above = {at: _limits_of([each[at] for each in grid[: number + 1]]) for at in pairs}
+            above = {
+                at: _limits_of([cell for each in grid[: number + 1] for cell in each[at : at + 2]]) for at in pairs
+            }
             named = [above.get(at, row[at]) for at in kept]
             lines = [["" if _head(each[at]) else each[at] for at in kept] for each in grid[:number]]
             return in_columns([*lines, named, *(_joined(each, pairs) for each in grid[number + 1 :])])
@@ -98,8 +100,8 @@ def in_document(found: Coefficients, table: PrintedTable) -> Coefficients:
     """A regression with the level of limits that the words about its table say, without standard errors beside ratios,
     which may be of b or of exp(b).
     """
-    if found.level is None and (level := _LEVEL.search(_said(table))):
-        found = replace(found, level=float(level[1] or level[2]) / 100)
+    if found.level is None:
+        found = replace(found, level=level_said(_said(table)))
     parts = {part for _, texts in found.rows for part in texts}
     if found.exponentiated and "standard_errors" in parts:
         rows = tuple((name, {k: v for k, v in texts.items() if k != "standard_errors"}) for name, texts in found.rows)

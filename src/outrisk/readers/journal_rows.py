@@ -47,6 +47,11 @@ def is_estimate(cell: str) -> bool:
     return not BRACKETED.fullmatch(cell) and read_printed(number, "," in number and "." not in number) is not None
 
 
+def is_named_error(name: str) -> bool:
+    """Whether the name of a row says that it has the standard errors of the row above."""
+    return beside(bare(name)) == "SE" and not re.match(r"(?i)\(?(?:rob|clust)", name)
+
+
 @dataclass
 class Rows:
     """Rows as they are met: texts by part of the model in the column `at`; `second`: what brackets have, by their
@@ -60,6 +65,7 @@ class Rows:
     single: dict[str, str] = field(default_factory=dict)
     others: list[str] = field(default_factory=list)
     limits: bool = False
+    named: bool = False  # rows of standard errors say so, without brackets
     closed: bool = False  # a number of the model stands below its terms
 
     def take(self, row: Sequence[str]) -> None:
@@ -69,6 +75,8 @@ class Rows:
         part = _NAMED.get(beside(bare(name)), "") if not re.match(r"(?i)\(?(?:rob|clust)", name) else ""
         if not name:
             self._below(cell)
+        elif is_named_error(name) and self.rows and self.named and (not cell or is_number(cell)):
+            self._below(f"({cell})" if cell else "", part)
         elif part and self.rows and all(BRACKETED.fullmatch(each) for each in map(without_span, row[1:]) if each):
             self._below(cell, part)
         elif (called in _SINGLE or _FITS.fullmatch(called)) and (len(called) > 1 or not cell or is_number(cell)):

@@ -14,7 +14,8 @@ from outrisk.readers.cells_of_models import REFERENCE, comma_of, plain, whole, w
 from outrisk.readers.coefficients import Coefficients, unread
 from outrisk.readers.heads_of_columns import bare, beside
 from outrisk.readers.journal_columns import in_columns, read_columns
-from outrisk.readers.journal_rows import BRACKETED, Rows, is_estimate
+from outrisk.readers.journal_rows import BRACKETED, Rows, is_estimate, is_named_error
+from outrisk.readers.level_of_limits import level_said
 from outrisk.readers.named_models import as_said, kinds_named, response_named
 from outrisk.readers.printed_number import read_printed
 from outrisk.readers.printed_tables import PrintedTable
@@ -38,7 +39,9 @@ _RATIOS: tuple[tuple[str, tuple[Kind, ...]], ...] = (
     (r"(?i)\bexponentiated\b|\bexp ?\((?:b|beta|coef)", ()),
 )
 _NOT_RATIOS = r"(?i)\blog[ -]odds\b|\bcoefficients?\b(?! are exponentiated)|\bunstandardi[sz]ed\b|\blog\((?:or|hr)\)"
-_LEVEL = re.compile(r"(\d\d(?:\.\d+)?) ?% ?(?:c\.?i|confidence)", re.I)
+
+
+_PLUS_MINUS = re.compile(r"^([-+]?[\d.,]*\d)\s*(?:±|\+/-)\s*([\d.,]*\d)$")
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
             source.name,
             f"columns that are no part of a regression are passed over: {', '.join(dict.fromkeys(layout.passed))}",
         )
-    found = Rows(source.name, at, second)
+    found = Rows(source.name, at, second, named=sum(is_named_error(row[0]) for row in layout.grid[layout.body :]) > 1)
     for row in layout.grid[layout.body :]:
         found.take(row)
     taken = _coefficients(found, said, head, layout.own[model])
@@ -106,7 +109,9 @@ def _table(source: Source) -> PrintedTable | None:
 
 def _laid(grid: Grid) -> _Layout | None:
     """The layout of a table; None where no column has estimates with something in brackets, or stars."""
-    grid = [row for row in ([plain(cell) for cell in row] for row in whole(grid)) if any(row)]
+    grid = [
+        row for row in ([_PLUS_MINUS.sub(r"\1 (\2)", plain(cell)) for cell in row] for row in whole(grid)) if any(row)
+    ]
     if not grid or len(grid[0]) < 2:
         return None
     lines = [
@@ -126,11 +131,15 @@ def _laid(grid: Grid) -> _Layout | None:
     rows = kept[body:]
     width = len(grid[0])
     numbers = [at for at in range(1, width) if any(is_estimate(row[at]) for row in rows)]
-    models = [at for at in numbers if not beside(bare(_lowest(kept[:body], at)))]
-    bracketed = any(BRACKETED.fullmatch(row[at]) or with_brackets(row[at])[1] for row in rows for at in models)
+    models = [at for at in numbers if not _beside(kept[:body], at)]
+    named = [row[0] for row in rows if is_named_error(row[0])]
+    bracketed = len(named) > 1 or any(
+        BRACKETED.fullmatch(row[at]) or with_brackets(row[at])[1] for row in rows for at in models
+    )
     if not models or not bracketed or not body:
         return None
-    if any(BRACKETED.fullmatch(row[at]) for row in rows for at in range(1, width) if at not in models):
+    others = [at for at in range(1, width) if at not in models and _beside(kept[:body], at) != "difference"]
+    if any(BRACKETED.fullmatch(row[at]) for row in rows for at in others):
         return None  # what is in brackets has columns of its own, without a head that says so
     heads = tuple(_head(kept[:body], at) for at in models)
     own = tuple(at == models[0] or all(row[at] or not _speaks_of_ratios(row) for row in kept[:body]) for at in models)
@@ -149,6 +158,11 @@ def _says_stars(row: Sequence[str]) -> bool:
 
 def _speaks_of_ratios(row: Sequence[str]) -> bool:
     return any(re.search(words, cell) for cell in row for words, _ in _RATIOS)
+
+
+def _beside(rows: Sequence[Sequence[str]], at: int) -> str:
+    """What a column has that is no model, '' of one that is."""
+    return beside(bare(_lowest(rows, at)))
 
 
 def _lowest(rows: Sequence[Sequence[str]], at: int) -> str:
@@ -184,6 +198,7 @@ def _in_brackets(said: str, name: str) -> dict[str, str]:
         for text in inside
         if any(re.fullmatch(rf"(?:robust |clustered |\d\d(?:\.\d)? ?% ?)?(?:{words})\W*", text) for words, _ in _SAYS)
     ]
+    alone += re.findall(r"(?:±|\+/-)\s*([^.;,±]{,40})", said.casefold())
     near = f"{near} {' '.join(alone)} "
     found = list(dict.fromkeys(part for words, part in _SAYS if re.search(words, near)))
     if len(found) > 1 and (apart := _by_bracket(said)):
@@ -225,14 +240,13 @@ def _coefficients(found: Rows, said: str, head: str, own: bool) -> Coefficients:
     if ratios and any("standard_errors" in texts for _, texts in rows):
         told.append("standard errors beside ratios, of b or of exp(b)")
         rows = [(name, {k: v for k, v in texts.items() if k != "standard_errors"}) for name, texts in rows]
-    level = _LEVEL.search(said)
     return Coefficients(
         tuple(rows),
         single=found.single,
         exponentiated=bool(ratios),
         errors_of_ratios=above and not ratios,
         open_scale=above and not ratios,
-        level=float(level[1]) / 100 if level and found.limits else None,
+        level=level_said(head) or level_said(said) if found.limits else None,
         own_digits=True,
         perhaps_profiled=found.limits,
         kinds=kinds if ratios else (),

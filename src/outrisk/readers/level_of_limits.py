@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 
 from scipy import stats
@@ -10,10 +11,25 @@ from scipy.optimize import brentq
 
 from outrisk.readers.printed_number import Printed, read_printed
 
+_PERCENT = r"(\d\d(?:[.,]\d+)?) ?(?:%|-?per ?cent\b)"
+_SAID = re.compile(
+    rf"{_PERCENT}[ -]?(?:c\.?i|conf|(?:credible |uncertainty )?(?:intervals?|limits?))|"
+    rf"(?:confidence|intervals?|limits?)\b[^.;\d%]{{,40}}?{_PERCENT}|\b(?:alpha|α) ?= ?(0?[.,]\d+)",
+    re.I,
+)
 _LEVELS = (0.95, 0.9, 0.99, 0.999, 0.8)
 _EXACT = 1e-6  # relative, of numbers at full precision
 _MOST_DF = 1e7
 _PARTS = ("coefficients", "standard_errors", "lower", "upper")
+
+
+def level_said(text: str) -> float | None:
+    """The level of limits that words say: '90% CI', 'Confidence level: 90 percent', 'alpha = 0.1'; else None."""
+    found = _SAID.search(text)
+    if found is None:
+        return None
+    number = float(next(each for each in found.groups() if each).replace(",", "."))
+    return round(1 - number if found[3] else number / 100, 6)
 
 
 def level_of_limits(rows: Sequence[tuple[str, Mapping[str, str]]], ratios: bool, comma: bool) -> float | None:

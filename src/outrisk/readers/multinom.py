@@ -31,6 +31,7 @@ def of_summary(text: str, place: str) -> Coefficients:
         kind="mnlogit",
         response=called.response,
         subset=called.subset,
+        of_all=bool(called.function) and not called.subset,
         weighted="weights" in called.arguments,
         weight=called.arguments.get("weights", ""),
         outcomes=tuple(outcome for outcome, _ in b),

@@ -66,4 +66,4 @@ def as_said(found: Coefficients, caption: str, said: str, place: str) -> Coeffic
     robust = "robust" if _ROBUST.search(said) else "by clusters" if clusters else ""
     if not found.robust:
         found = replace(found, robust=robust, clustered=found.clustered or clusters)
-    return replace(found, kinds=kinds, weighted=weighted, unweighted=found.unweighted or unweighted)
+    return replace(found, words=said, kinds=kinds, weighted=weighted, unweighted=found.unweighted or unweighted)

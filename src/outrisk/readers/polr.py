@@ -57,6 +57,7 @@ def of_summary(table: Coefficients, text: str, place: str) -> Coefficients:
         ordered=True,
         response=called.response,
         subset=called.subset,
+        of_all=bool(called.function) and not called.subset,
         unweighted=called.function == "polr" and not of_weighted,
         robust="design-based" if survey else "",
         weighted=of_weighted,

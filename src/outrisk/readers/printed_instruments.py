@@ -80,6 +80,7 @@ def of_ivreg(
         kind="iv",
         response=called.response,
         subset=called.subset,
+        of_all=bool(called.function) and not called.subset,
         unweighted=bool(called.function) and not model.weighted,
         weighted=model.weighted,
         weight=model.weight,

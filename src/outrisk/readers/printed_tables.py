@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from outrisk.errors import DataError
 
@@ -37,7 +37,7 @@ _OVER = re.compile(r" \(one cell over \d+ columns\)$")  # what `laid_out` says
 class PrintedTable:
     """A table of a document. caption: what stands above it; notes: lines below it; fault: why it is not read, '' if
     nothing speaks against it; passed: what of it is passed over, in words; number: which table of its
-    document it is, from 1.
+    document it is, from 1; 0 of a text that is no document.
     """
 
     caption: str
@@ -94,6 +94,11 @@ class Layout:
         self._all += columns
         if self._all > _MOST_CELLS:
             raise DataError(f"a table of more than {_MOST_CELLS:,} cells is too large for released numbers")
+
+    def group(self) -> None:
+        """Begin a group of rows, into which no cell of the rows above reaches."""
+        self._taken.clear()
+        self.cells = [replace(cell, rows=min(cell.rows, self.height - cell.row)) for cell in self.cells]
 
     def grid(self) -> Grid:
         """The cells by rows; DataError for too many."""

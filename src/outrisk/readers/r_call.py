@@ -8,8 +8,15 @@ from dataclasses import dataclass, field
 from outrisk.errors import OutputError
 
 _CALL = re.compile(r"^Call:\s*(?:[\w.]+::)?([\w.]+)\(", re.M)
-_SUBSET = re.compile(r"\b(?:subset|filter|slice|sample_n|head|tail)\(|\[")  # of data that are not all
+_SUBSET = re.compile(
+    r"\b(?:subset|filter|slice|sample_n|head|tail)\(|\[(?!\s*(?:,|(?:c\()?[\"']|(?:with\()?order\())"
+)  # of data that are not all
 _OPENING, _CLOSING = "([{", ")]}"
+
+
+def is_of_some(data: str) -> bool:
+    """Whether an expression takes some records of data."""
+    return _SUBSET.search(data) is not None
 
 
 @dataclass(frozen=True)
@@ -34,7 +41,7 @@ class Call:
     def subset(self) -> str:
         """Of whom it is, where the call says that these are not all of its data."""
         said, data = self.arguments.get("subset", ""), self.arguments.get("data", "")
-        return said or (data if _SUBSET.search(data) else "")
+        return said or (data if is_of_some(data) else "")
 
 
 def call_of(text: str) -> Call:

@@ -4,6 +4,7 @@ lm, glm, glm.nb or polr; a coxph of the package survival, printed or summarised.
 
 from __future__ import annotations
 
+import html
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,8 @@ from dataclasses import dataclass, field
 from outrisk.errors import OutputError
 from outrisk.outputs.regression.surv import read_surv
 from outrisk.readers import multinom, polr
+from outrisk.readers.aligned_text import aligned
+from outrisk.readers.cells_of_models import whole
 from outrisk.readers.coefficients import BY_TERM, Coefficients
 from outrisk.readers.level_of_limits import level_of_limits
 from outrisk.readers.printed_by_r import rows_of_tibble, unwrapped, with_points
@@ -42,6 +45,8 @@ _COLUMNS = BROOM | {
     "coef": "coefficients",
     "se(coef)": "standard_errors",
     "z": "statistic",
+    "se": "standard_errors",
+    "p": "p_values",
     "or": "coefficients",
     "hr": "coefficients",
     "irr": "coefficients",
@@ -65,7 +70,7 @@ def recognises(source: Source) -> bool:
     return (
         any(_HAZARDS.match(line) or polr.HEAD.match(line) for line in source.lines)
         or _printed(source) is not None
-        or (bool(source.grid) and _is_header(source.grid[0]))
+        or bool(_frame(source))
         or _is_matrix(source)
         or bool(_STD_ERRORS.search(source.text))
         or ("estimate" in {*(rows_of_tibble(source.text) or [[]])[0]})
@@ -93,8 +98,8 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     called = call_of(source.text) if at is not None else Call()
     comma = source.comma and at is None
     if at is None:
-        tibble = rows_of_tibble(source.text)
-        columns = _columns(tibble or source.grid, source.name, bool(tibble))
+        printed = rows_of_tibble(source.text) or ([] if source.delimited else _frame(source))
+        columns = _columns(printed or _frame(source) or source.grid, source.name, bool(printed))
         rows, model_of = columns.rows, OfModel(unread=columns.unread)
     else:
         columns = _Columns()
@@ -124,6 +129,7 @@ def read(source: Source, model: int | None = None) -> Coefficients:
         comma=comma,
         response=absorbed.response or called.response,
         subset=called.subset or absorbed.subset,
+        of_all=bool(called.function) and not (called.subset or absorbed.subset),
         unweighted=called.function in ("lm", "glm", "glm.nb") and not model_of.weighted,
         robust="design-based" if survey else "those of a coeftest" if other else model_of.robust,
         covariance="CR1" if survey and survey[0] else absorbed.covariance,
@@ -190,6 +196,7 @@ def _of_coxph(source: Source, heads: Sequence[int]) -> Coefficients:
         event=surv.event if surv else "",
         strata=surv.strata if surv else (),
         subset=called.subset,
+        of_all=bool(called.function) and not called.subset,
         unstratified=surv is not None and "strata(" not in called.formula,
         ties=ties[1] if ties else "efron",
         unread=("concordance and the tests of all coefficients",) if "Concordance=" in source.text else (),
@@ -276,10 +283,16 @@ def _columns(grid: Grid, place: str, printed: bool) -> _Columns:
 
 def _at_full_width(source: Source) -> Source:
     """A printed page as R prints it by default, of numbers with points, with room for all columns."""
-    if source.delimited and source.grid and (_is_header(source.grid[0]) or _is_matrix(source)):
+    if _frame(source) or (source.delimited and source.grid and _is_matrix(source)):
         return source
     lines = unwrapped(with_points(source.text).splitlines())
     return source if lines == source.lines else Source(source.name, "\n".join(lines))
+
+
+def _frame(source: Source) -> Grid:
+    """The cells of a table by columns, of a delimited text, of Markdown or as a console shows them; [] of another."""
+    found = whole(source.grid) if source.delimited else aligned(source.text) if not source.tables else None
+    return found if found and _is_header(found[0]) else []
 
 
 def _is_matrix(source: Source) -> bool:
@@ -306,15 +319,16 @@ def _matrix(source: Source) -> Coefficients:
 
 
 def _plain(cell: str) -> str:
-    return cell.strip().strip("\"'").casefold()
+    return html.unescape(cell).strip().strip("\"'").casefold()
 
 
 def _is_header(row: Sequence[str]) -> bool:
     cells = {_plain(cell) for cell in row}
-    if _RATIOS & cells and sum(_END.fullmatch(cell) is not None for cell in cells) == 2:
+    if ({"estimate"} | _RATIOS) & cells and sum(_END.fullmatch(cell) is not None for cell in cells) == 2:
         return True
     return (
         {"coef", "se(coef)"} <= cells
+        or {"coef", "se"} <= cells
         or ("estimate" in cells and bool({"std.error", "std. error"} & cells))
         or {*_MATRIX_OF_POLR} <= cells
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
@@ -12,8 +12,10 @@ from outrisk.outputs.base import Entry
 from outrisk.outputs.regression.regression_entry import FormulaEntry
 from outrisk.readers import mixed_output, quantile_output, r_output
 from outrisk.readers.cross_table import entries_of_cross_table
-from outrisk.readers.remarks import kept
+from outrisk.readers.r_call import call_of, is_of_some
+from outrisk.readers.remarks import kept, remark
 from outrisk.readers.same_model import may_be_of
+from outrisk.readers.several_models import one_of_several
 from outrisk.readers.source import Source
 
 _PROMPT = re.compile(r"> ?(?=[\w.`\"'({!?#-])")
@@ -21,16 +23,33 @@ _MORE = re.compile(r"\+ ")
 _CALL = re.compile(r"^Call:", re.M)
 _TABLE = re.compile(r"\b(?:table|xtabs)\(.*[$~,]")
 _ALONE = ("lm", "glm", "glm.nb", "coxph", "polr", "multinom", "svyglm")  # which print nothing above their call
+_MADE = re.compile(r"([\w.]+)\s*(?:<-|=)(?!=)\s*(.+)")  # what a name is given
+_DATA = re.compile(r"^\s*data:  ?\S", re.M)  # of a test
+_OF_SOME = re.compile(r"\bsubset\s*=(?!=)|\b(?:subset|filter)\(")
 _FUNCTION = re.compile(r"Call:\s*(?:[\w.]+::)?([\w.]+)\(")
 _READERS = (mixed_output, quantile_output, r_output)
 
 
 @dataclass(frozen=True)
 class Print:
-    """What R printed below a command, '' where it is not shown."""
+    """What R printed below a command, '' where it is not shown; `made`: of data that take some records of others, what
+    they were made by.
+    """
 
     command: str
     text: str
+    made: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def whom(self) -> str:
+        """Of whom a command is, where it, or what its data are made by, says that these are not all."""
+        return self.made_whom or (self.command if is_of_some(self.command) else "")
+
+    @property
+    def made_whom(self) -> str:
+        """What the data that a command names are made by, where these are some of others."""
+        named = [made for name, made in self.made.items() if re.search(rf"(?<![\w.]){re.escape(name)}\b", self.command)]
+        return named[0] if named else ""
 
 
 def regression_of_session(
@@ -44,17 +63,18 @@ def regression_of_session(
         return source
     models = [each for each in _by_call(prints_of(source.text), place) if _reader(source, each) is not None]
     if len(models) < 2:
-        return source
-    if number is not None and not 1 <= number <= len(models):
-        raise OutputError(f"{place}: it has {len(models)} regressions, and no regression {number} ({_listed(models)})")
-    fitting = [models[number - 1]] if number else [each for each in models if _is_of(source, each, entry, codebook)]
-    if len({each.text for each in fitting}) != 1:
-        what = f"{len(fitting)} that may be" if fitting else "none that is"
-        raise OutputError(
-            f"{place}: it has {len(models)} regressions, {what} the output's; say which behind the file's name, as in "
-            f"'...#2', or paste it alone ({_listed(models)})"
-        )
-    return replace(source, text=fitting[0].text)
+        return replace(source, text=models[0].text) if models and models[0].made else source
+    by_text = {each.text: each for each in models}
+    some = {text for text in by_text if not entry.where and call_of(text).subset}
+    is_of = {text: _is_of(source, part, entry, codebook) for text, part in by_text.items() if number is None}
+    for less in (some, {text for text in by_text if not call_of(text).function}):
+        if {text for text, is_one in is_of.items() if is_one} - less:
+            is_of |= dict.fromkeys(less, False)  # an output of all, or what is printed again without its call
+    return replace(source, text=one_of_several([*map(_text, models)], is_of, number, _listed(models), place))
+
+
+def _text(part: Print) -> str:
+    return part.text
 
 
 def table_of_session(source: Source, entry: Entry, codebook: Codebook, place: str, number: int | None) -> Source:
@@ -65,17 +85,45 @@ def table_of_session(source: Source, entry: Entry, codebook: Codebook, place: st
     prints = prints_of(source.text) if _is_page(source) else []
     if len(prints) < 2 or getattr(entry, "ways", None) is not None or getattr(entry, "weight", None):
         return source
-    fitting = [each for each in prints if each.text.strip() and _is_table(source, each, entry, codebook)]
+    numbers = {each.text: _table(source, each, entry, codebook) for each in prints if each.text.strip()}
+    fitting = [each for each in prints if numbers.get(each.text)]
+    where = str(getattr(entry, "where", "") or "")
     if number is not None and 1 <= number <= len(fitting):
-        return replace(source, text=fitting[number - 1].text)
-    if number is not None or len({each.text for each in fitting}) != 1:
+        return _held(source, fitting[number - 1], where, place)
+    if number is None and not where:
+        fitting = [each for each in fitting if not each.whom] or fitting
+    if number is not None or len({(numbers[each.text], each.whom) for each in fitting}) != 1:
         what = f"{len(fitting)} tables" if fitting else "no table"
         way = "say which behind the file's name, as in '...#2', or paste it alone" if fitting else "paste it alone"
         listed = _listed(fitting or prints)
         raise OutputError(
             f"{place}: the session of R has {what} of the output's variables and levels; {way} ({listed})"
         )
-    return replace(source, text=fitting[0].text)
+    return _held(source, fitting[0], where, place)
+
+
+def _held(source: Source, part: Print, where: str, place: str) -> Source:
+    """The table of a print; OutputError where its command is of some people and the output is of all."""
+    if part.whom and not where:
+        raise OutputError(
+            f"{place}: the table is of a subset, {part.whom[:80]}, the output is of all records; give the output its "
+            "'where'"
+        )
+    if where and part.command:
+        of = f"of a subset, {part.whom[:80]}" if part.whom else "of what its command does not say to be a subset"
+        remark(place, f"the table is {of}; it is taken for the output's where: {where}")
+    return replace(source, text=part.text)
+
+
+def of_all_tests(source: Source, where: str | None, place: str) -> Source:
+    """A session without the tests of subsets, which an output of all is none of."""
+    prints = prints_of(source.text) if _is_page(source) and not where else []
+    some = [each for each in prints if _DATA.search(each.text) and (each.made_whom or _OF_SOME.search(each.command))]
+    if not some:
+        return source
+    remark(place, f"tests of subsets are left out, the output is of all records: {_listed(some)}")
+    kept_ = [f"> {each.command}\n{each.text}" for each in prints if each not in some]
+    return replace(source, text="\n".join(kept_))
 
 
 def prints_of(text: str) -> list[Print]:
@@ -90,7 +138,13 @@ def prints_of(text: str) -> list[Print]:
         else:
             lines.append(line)
     found.append(Print(command, "\n".join(lines)))
-    return [each for each in found if each.command or each.text.strip()]
+    made, prints = dict[str, str](), list[Print]()
+    for each in found:
+        prints.append(replace(each, made=dict(made)))
+        if given := _MADE.fullmatch(each.command):
+            made.pop(given[1], None)
+            made |= {given[1]: given[2]} if is_of_some(given[2]) else {}
+    return [each for each in prints if each.command or each.text.strip()]
 
 
 def _is_page(source: Source) -> bool:
@@ -103,7 +157,7 @@ def _by_call(prints: Sequence[Print], place: str) -> Iterator[Print]:
         starts = [found.start() for found in _CALL.finditer(each.text)]
         functions = {found[1] for found in _FUNCTION.finditer(each.text)}
         if len(starts) < 2 or functions == {"rq"}:  # whose quantiles are told apart by its reader
-            yield each
+            yield _of_data(each)
             continue
         others = functions - {*_ALONE}
         if others:
@@ -112,7 +166,19 @@ def _by_call(prints: Sequence[Print], place: str) -> Iterator[Print]:
                 "text"
             )
         for start, end in zip(starts, [*starts[1:], len(each.text)], strict=True):
-            yield Print(each.command, each.text[start:end])
+            yield _of_data(Print(each.command, each.text[start:end], each.made))
+
+
+def _of_data(part: Print) -> Print:
+    """A print whose call says of its data what they were made by."""
+    text = part.text
+    for name, made in part.made.items():
+        text = re.sub(rf"(\bdata\s*=\s*){re.escape(name)}(?=\s*[,)])", rf"\g<1>{_literal(made)}", text)
+    return replace(part, text=text, made={} if text == part.text else part.made)
+
+
+def _literal(made: str) -> str:
+    return made.replace("\\", r"\\")
 
 
 def _reader(source: Source, part: Print) -> object | None:
@@ -128,17 +194,19 @@ def _is_of(source: Source, part: Print, entry: FormulaEntry, codebook: Codebook)
         return may_be_of(replace(source, text=part.text), entry, codebook, reader.read)
 
 
-def _is_table(source: Source, part: Print, entry: Entry, codebook: Codebook) -> bool:
-    """Whether a print has an output's levels, and its command, where it names variables, the output's variables."""
+def _table(source: Source, part: Print, entry: Entry, codebook: Codebook) -> str:
+    """The numbers of a print that has an output's levels, and whose command, where it names variables, has the output's
+    variables; '' of another.
+    """
     by = getattr(entry, "by", ())
     if _TABLE.search(part.command) and not all(re.search(rf"\b{re.escape(name)}\b", part.command) for name in by):
-        return False
+        return ""
     try:
         with kept():
-            entries_of_cross_table(replace(source, text=part.text), entry, codebook, "")
+            found = entries_of_cross_table(replace(source, text=part.text), entry, codebook, "")
     except OutputError:
-        return False
-    return True
+        return ""
+    return repr([each.values for each in found])
 
 
 def _listed(prints: Sequence[Print]) -> str:

@@ -5,11 +5,12 @@ it may be the one that an output asks for.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from outrisk.codebook import Codebook
+from outrisk.codebook import Codebook, Variable
 from outrisk.errors import OutputError
 from outrisk.grammar import named_in
+from outrisk.outputs.base import Entry
 from outrisk.outputs.regression.cox_entry import CoxEntry
 from outrisk.outputs.regression.regression_entry import FormulaEntry
 from outrisk.readers.coefficients import Coefficients
@@ -18,6 +19,13 @@ from outrisk.readers.source import Source
 from outrisk.readers.term_names import is_short_for, levels_of, read_term
 
 _CHANGES = re.compile(r"\b(?:log|log2|log10|log1p|sqrt|exp|scale|rank|diff|lag)(?=\()|[-+*/^!<>]|!=")
+_SOME = re.compile(  # words that speak of some people
+    r"(?i)\b(?:among (?:the )?\w+|\w+ only|only \w+|(?:restricted|limited|confined) to|sub-?(?:sample|set|group)s?|"
+    r"exclud(?:ing|es|ed)|excluded)\b"
+)
+_MOST_LEVELS = 200
+_WORDS = {"missing", "other", "none", "some", "total", "both"}  # levels that words about a table name by chance
+_RESPONSE = re.compile(r"(?i)\bdependent variables?(?: is|:| =)\s*([^.;]+)")
 _IS = re.compile(r"""(?:I\()?\s*`?([\w.]+)`?\s*==\s*(?:"([^"]*)"|'([^']*)'|([\w.]+))\s*\)?""")
 
 
@@ -46,6 +54,8 @@ def hold_response(printed: str, said: str, codebook: Codebook, place: str, where
 
 def hold_subset(table: Coefficients, entry: FormulaEntry, place: str) -> None:
     """OutputError where a table of some records is given to an output of all."""
+    if not table.subset and table.of_all and entry.where:
+        remark(place, "its call names no subset: that its data are those of the output's where alone is not to be seen")
     if not table.subset:
         return
     if not entry.where:
@@ -54,6 +64,49 @@ def hold_subset(table: Coefficients, entry: FormulaEntry, place: str) -> None:
             "its 'where'"
         )
     remark(place, f"the table is of a subset, {table.subset[:80]}; it is taken for the output's where: {entry.where}")
+
+
+def hold_words(
+    words: str, entry: Entry, names: Sequence[str], codebook: Codebook, place: str, response: str = ""
+) -> None:
+    """A line where the words about a table speak of some people, or of a variable beside the `names` of an output of
+    all records; OutputError where they say so of a level, or say another response.
+    """
+    theirs = {name for found in _RESPONSE.findall(words) for name in _variables(found, codebook)}
+    if response and theirs and not theirs & _variables(response, codebook):
+        raise OutputError(
+            f"{place}: the words about the table say the dependent variable {', '.join(sorted(theirs))}, the output "
+            f"says '{response}'; correct the output, or give the table of its own model"
+        )
+    if getattr(entry, "where", None):
+        return
+    rest = [name for name in codebook.names if name not in names]
+    for name in rest:
+        found = re.search(rf"(?i)\b{re.escape(name)} ?==? ?[\"']?([\w.-]+)", words)
+        if found and levels_of(codebook[name], found[1]):
+            raise OutputError(
+                f"{place}: the words about the table say '{found[0]}', the output is of all records; give it its "
+                "'where', or take the words out"
+            )
+    some = [f"'{found[0]}'" for found in _SOME.finditer(words)]
+    for name in rest:
+        levels = [
+            level for level in _names_of_levels(codebook[name]) if re.search(rf"(?i)\b{re.escape(level)}s?\b", words)
+        ]
+        some += [f"'{levels[0]}', a level of '{name}'"] if len(levels) == 1 else []
+    some += [f"'{name}'" for name in rest if len(name) > 2 and re.search(rf"(?i)\b{re.escape(name)}\b", words)]
+    if some:
+        remark(
+            place,
+            f"the words about the table speak of {', '.join(dict.fromkeys(some))}; it is taken to be of all records: "
+            "give the output its 'where' if it is not",
+        )
+
+
+def _names_of_levels(variable: Variable) -> list[str]:
+    """What levels are called in words, numbers apart; none of a variable of many."""
+    names = (*variable.labels, *variable.descriptions) if variable.size <= _MOST_LEVELS else ()
+    return [name for name in names if len(name) > 3 and not re.match(r"[\d.-]", name) and name.casefold() not in _WORDS]
 
 
 def hold_weight(table: Coefficients, weight: str, codebook: Codebook, place: str) -> None:

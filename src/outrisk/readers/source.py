@@ -88,11 +88,17 @@ class Source:
         """The cells of the tables of an HTML text."""
         return [_even(table.grid) for table in self.pages]
 
+    def words(self, number: int | None = None) -> str:
+        """Caption and notes of a table: of the one it is, or of a page's only or `number`."""
+        pages = [self.chosen] if self.chosen else self.pages
+        at = number or (1 if len(pages) == 1 else 0)
+        return " . ".join((pages[at - 1].caption, *pages[at - 1].notes)) if 1 <= at <= len(pages) else ""
+
     @property
     def first_model(self) -> str:
         """How a study names the first of several models in it."""
         short = self.name.rpartition("/")[2]
-        return f"{short}#1" if self.chosen is None else f"{short}#{self.chosen.number}#1"
+        return f"{short}#1" if self.chosen is None or not self.chosen.number else f"{short}#{self.chosen.number}#1"
 
     @property
     def by_commas(self) -> bool:

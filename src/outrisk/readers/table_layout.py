@@ -16,7 +16,7 @@ STATISTICS = {
     "average": "mean",
     "std": "sd",
     "sd": "sd",
-    "std. deviation": "sd",
+    **dict.fromkeys(("std. deviation", "std dev", "std. dev.", "std. dev", "std deviation"), "sd"),
     "sum": "sum",
     "count": "count",
     "n": "count",
@@ -86,10 +86,10 @@ def lay_out(
 
 
 def _without_row_numbers(grid: Grid, names: Collection[str]) -> Grid:
-    """A table without the first column that R's write.csv numbers rows with."""
+    """A table without the first column that R's write.csv, or pandas, numbers rows with."""
     header = grid[0]
     numbered = len(header) > 2 and not header[0] and (header[1] in names or _UNNAMED.fullmatch(header[1]))
-    if numbered and [row[0] for row in grid[1:]] == [str(at) for at in range(1, len(grid))]:
+    if numbered and [row[0] for row in grid[1:]] in ([str(at + by) for at in range(len(grid) - 1)] for by in (0, 1)):
         return [row[1:] for row in grid]
     return grid
 

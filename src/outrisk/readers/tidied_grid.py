@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from outrisk.codebook import Codebook
 from outrisk.errors import OutputError
+from outrisk.readers.aligned_text import aligned
 from outrisk.readers.cells_of_models import whole
 from outrisk.readers.printed_number import is_undefined, is_withheld
 from outrisk.readers.remarks import remark
@@ -25,6 +26,7 @@ _PERCENTS = (
 )
 _MADE_BY_PIVOT = re.compile(r"(?i)(sum|average|count|max|min|product|std ?dev|var)p? of (.+)")
 _OF_ALL = re.compile(r"(?i)(?:(?:row|column|col\.?|grand) )?totals?(?:,? \(?n\)?)?|all \(n\)")
+_SIZE = re.compile(r"(?i)(?:\s*[(\[,]\s*n\s*=\s*[\d, .\u202f\u00a0]+[)\]]?|,? n ?\(%\)|,? n)$")  # of a head, people
 _RULE = re.compile(r":?-{2,}:?")
 
 
@@ -42,6 +44,8 @@ def cells_of(source: Source, number: int | None, place: str) -> tuple[Grid, int 
         return source.tables[(number or 1) - 1], None
     if not (source.sheets or source.chosen) and (printed := table_of_r(source.text)) is not None:
         return printed, number
+    if not (source.sheets or source.chosen) and (found := aligned(source.text)) is not None:
+        return found, number
     if any(row and all(_RULE.fullmatch(cell) for cell in row if cell) and any(row) for row in source.grid):
         return whole(source.grid), number
     return source.grid, number
@@ -59,7 +63,10 @@ def tidied(grid: Grid, by: Sequence[str], counts: bool, value: str, codebook: Co
     names = {*codebook.names, *(codebook[name].label for name in by if name in codebook and codebook[name].label)}
     grid = _without_lines(grid, names, is_level, place)
     grid = _of_pivot(grid, counts, place)
+    grid = _without_sizes(grid, is_level, counts, place)
     if counts:
+        if grid and len(grid[0]) > 2 and any(map(is_level, grid[0][1:])):
+            grid = [["Total" if cell.casefold() == "n" else cell for cell in grid[0]], *grid[1:]]
         grid = [[_total(cell) for cell in row] if not at else [_total(row[0]), *row[1:]] for at, row in enumerate(grid)]
         grid = _without_percents(grid, is_level, place)
     if value:
@@ -111,6 +118,26 @@ def _without_percents(grid: Grid, is_level: Callable[[str], bool], place: str) -
 def _total(cell: str) -> str:
     """A head of all people by its plain name: `Total (N)`, `Row total`."""
     return "Total" if _OF_ALL.fullmatch(cell.strip()) else cell
+
+
+def _without_sizes(grid: Grid, is_level: Callable[[str], bool], counts: bool, place: str) -> Grid:
+    """With heads of levels without how many people they are of ('0 (n = 4,313)', '0, n (%)'), which become a row of
+    totals where cells are withheld.
+    """
+    heads, sizes = list[str](), list[str]()
+    for cell in grid[0] if grid else ():
+        bare = _SIZE.sub("", cell)
+        found = bool(bare) and not is_level(cell) and (is_level(bare) or _OF_ALL.fullmatch(bare) is not None)
+        heads.append(bare if found else cell)
+        sizes.append(re.sub(r"\D", "", cell[len(bare) :]) if found else "")
+    if not any(sizes):
+        return [heads, *grid[1:]] if grid else grid
+    rows = [row for row in grid[1:] if row[0].casefold() not in MARGINS]
+    gaps = any(is_withheld(cell) or cell[:1] in ("<", "≤") for row in rows for cell in row[1:])
+    if counts and len(rows) == len(grid) - 1 and all(sizes[1:]) and gaps:
+        return [heads, *rows, ["Total", *sizes[1:]]]
+    remark(place, f"what heads say of their groups is left out: {', '.join(filter(_SIZE.search, grid[0]))[:120]}")
+    return [heads, *grid[1:]]
 
 
 def _apart(grid: Grid, place: str) -> Grid:

@@ -39,6 +39,7 @@ from outrisk.readers import (
     modelsummary,
     quantile_output,
     r_output,
+    ruled_text,
     spss_output,
     stata_log,
     statsmodels_summary,
@@ -47,19 +48,22 @@ from outrisk.readers.coefficients import Coefficients
 from outrisk.readers.cross_table import entries_of_cross_table
 from outrisk.readers.entry_of_regression import entry_of_coefficients
 from outrisk.readers.journal_columns import in_document
+from outrisk.readers.knitted import as_console
 from outrisk.readers.margins_table import entries_of_margins
 from outrisk.readers.named_models import as_said
 from outrisk.readers.printed_table_one import entries_of_table_one
 from outrisk.readers.printed_tables import list_of_tables
 from outrisk.readers.printed_test import entries_of_test
 from outrisk.readers.proportions_table import entries_of_proportions
-from outrisk.readers.r_session import regression_of_session, table_of_session
+from outrisk.readers.r_session import of_all_tests, regression_of_session, table_of_session
 from outrisk.readers.rates_table import entries_of_rates
 from outrisk.readers.rows_of_shape import is_of_shape
+from outrisk.readers.same_model import hold_words
 from outrisk.readers.sas_correlations import correlations_of_listing, has_correlations
 from outrisk.readers.sas_entries import entries_of_listing, has_tables
 from outrisk.readers.sas_listing import names_procedure
 from outrisk.readers.sas_models import has_regressions, regression_in_listing
+from outrisk.readers.several_models import summary_among
 from outrisk.readers.shape_table import entries_of_shape
 from outrisk.readers.source import Source, one_of, one_sheet, one_table, read_source_of_values, text_source
 from outrisk.readers.stata_choice import DescribedEntry
@@ -84,21 +88,28 @@ _SINGLE = {
 
 
 _OF_R = "which is not read; give write.csv(broom::tidy(model)), or the printed summary(model)"
+_OF_SAS = (
+    "SAS as ODS writes it, which is not read, as it says neither how categories are coded nor which event is modelled; "
+    "give its listing (ODS LISTING), or a CSV with the columns term, estimate, std.error, p.value, with terms such as "
+    "sexm for the level m of sex"
+)
 _ELSEWHERE = {  # what marks tables that no reader knows -> of what, and what to give instead
     r"\\hline|\\toprule": "LaTeX without its \\begin{tabular}; give all of the table",
     r"Dependent variable:": (
-        "R's stargazer as text, which is not read; write it as HTML or LaTeX, or give write.csv(broom::tidy(model))"
+        "R's stargazer as text, of which one table alone is read; write it as HTML or LaTeX, or give "
+        "write.csv(broom::tidy(model))"
     ),
     r"(?s)class=['\"]texreg|Num\. obs\..*Model 1|Model 1.*Num\. obs\.": f"R's texreg, {_OF_R}",
-    r"(?i)\bParameter\b.*\bStandard\W*Error\b|\bAnalysis Of .*Parameter Estimates": (
-        "SAS as ODS writes it, which is not read; give its listing (ODS LISTING), or a CSV with the columns term, "
-        "estimate, std.error, p.value, with terms such as sexm for the level m of sex"
-    ),
-    r"R-squared Adj\.": "statsmodels' summary_col as text, which is not read; give as_html() of it",
+    r"(?i)\bParameter\b.*\bStandard\W*Error\b|\bAnalysis Of .*Parameter Est|\bStdErr\b.*\bProb[tz]\b": _OF_SAS,
+    r"R-squared Adj\.": "statsmodels' summary_col as text, of which one table alone is read; give as_html() of it",
     r"(?s)^\s*-{10,}\s*\(1\).*(?:in parentheses|^N\s)": (
-        "Stata's esttab as text, which is not read; write it by esttab using table.csv"
+        "Stata's esttab as text, of which one table alone is read; write it by esttab using table.csv"
     ),
 }
+
+
+_BY_SAS = re.compile(r"\bPr\s*(?:>|&gt;)\s*Chi-?Sq\b|\bProbChiSq\b")  # of a Wald test, whose coding is not told
+_MOST_HEADS = 6
 
 
 class Reader(Protocol):
@@ -120,6 +131,7 @@ READERS: list[tuple[str, Reader]] = [  # the first that recognises a source read
     ("Stata esttab", esttab),
     ("R", r_output),
     ("SPSS", spss_output),
+    ("esttab, texreg, stargazer and summary_col as text", ruled_text),
 ]
 
 
@@ -164,9 +176,23 @@ def _resolved(entry: Entry, codebook: Codebook, position: int, folder: Path, pla
     if isinstance(entry, FormulaEntry):
         if (part := regression_of_session(source, entry, codebook, place, model)) is not source:
             source, model = part, None
+        if (part := summary_among(source, entry, codebook, place, model)) is not source:
+            source, model = part, None
         source = _of_models(regression_in(source, entry, codebook, place, model), model, place)
         return [entry_of_coefficients(read_coefficients(source, model, place), entry, codebook, place)]
+    if words := source.words(model):
+        hold_words(words, entry, _named(entry, codebook), codebook, place)
     return entries_of_table(source, entry, codebook, place, model)
+
+
+def _named(entry: Entry, codebook: Codebook) -> list[str]:
+    """Variables that an entry names anywhere; all of a table one, whose rows are of any."""
+    said = " ".join(map(str, entry.model_dump(exclude={"values", "name"}).values()))
+    return [
+        name
+        for name in codebook.names
+        if isinstance(entry, TableOneEntry) or re.search(rf"\b{re.escape(name)}\b", said)
+    ]
 
 
 def source_of(values: str, folder: Path, place: str, percent: bool = False) -> tuple[Source, int | None]:
@@ -174,7 +200,7 @@ def source_of(values: str, folder: Path, place: str, percent: bool = False) -> t
     sheet as they are shown, rather than as shares.
     """
     if "\n" in values:
-        pasted = text_source(f"{place} the pasted text", values, text_of_log)
+        pasted = text_source(f"{place} the pasted text", values, _plain)
         return (one_table(pasted, "", place) if pasted.document else pasted), None
     name, which = parted(values, folder)
     source = _without_markup(read_source_of_values(folder / name))
@@ -210,9 +236,13 @@ def _table_and_model(which: Sequence[str], place: str) -> tuple[str, int | None]
 
 
 def _without_markup(source: Source) -> Source:
-    """A log of Stata as plain text, with decimal points."""
+    """A log of Stata as plain text, with decimal points; a document of R Markdown as a session."""
     plain = source.sheets or source.document
-    return source if plain else replace(source, text=text_of_log(source.text))
+    return source if plain else replace(source, text=_plain(source.text))
+
+
+def _plain(text: str) -> str:
+    return as_console(text_of_log(text))
 
 
 def with_head(path: Path, source: Source) -> Source:
@@ -258,6 +288,10 @@ def _of_models(source: Source, number: int | None, place: str) -> Source:
 
 def read_coefficients(source: Source, model: int | None, place: str) -> Coefficients:
     """A regression, by the first reader that knows its form; OutputError where none does."""
+    if _BY_SAS.search(
+        " ".join(cell for row in source.grid[:_MOST_HEADS] for cell in row) if source.chosen else source.text
+    ):
+        raise OutputError(f"{place}: it looks like a table of {_OF_SAS}")
     for _, reader in READERS:
         if reader.recognises(source):
             table = source.chosen or (source.pages[0] if len(source.pages) == 1 else None)
@@ -331,7 +365,7 @@ def entries_of_table(
     if isinstance(entry, SurvivalEntry):
         return [entry_of_survival_table(source, entry, codebook, place)]
     if isinstance(entry, HypothesisTestEntry):
-        return entries_of_test(source, entry, codebook, place, number)
+        return entries_of_test(of_all_tests(source, entry.where, place), entry, codebook, place, number)
     if isinstance(entry, TableOneEntry):
         return entries_of_table_one(source, entry, codebook, place, number)
     if isinstance(entry, RatesEntry):

@@ -24,6 +24,7 @@ _ENDED_BY = {
     "th": {"td", "th", "tr"},
     "p": {"p", "div", "table", "tr", "td", "th"},
 }
+_GROUPS = frozenset({"thead", "tbody", "tfoot"})
 _STRUCK = frozenset({"s", "strike"})
 _RAISED = frozenset({"sup", "sub"})
 _INLINE = frozenset({"span", "font", "a", "em", "i", "b", "strong", "small", "u", "code"})
@@ -100,6 +101,9 @@ class _Page(HTMLParser):
             self._open.append(_Open(len(self.blocks) - 1))
         elif self._open and tag in ("tr", "td", "th", "caption"):
             self._in_table(tag, said)
+        elif tag in _GROUPS and self._open:
+            self._open[-1].end()
+            self._open[-1].layout.group()
         elif tag in _BREAKS and self._open:
             self._add("\n")
         elif tag in _PARAGRAPHS:
