@@ -278,7 +278,7 @@ def test_dominance_by_hand(weight):
         (["sum"], [0], True),
         (["count", "mean"], [0, 1], True),
         (["mean"], [4], False),
-        (["count", "mean"], [0, 0], False),
+        (["count", "mean"], [0, -1], False),
     ],
 )
 def test_the_second_largest_has_the_largest_to_within_p(statistics, digits, certain):
