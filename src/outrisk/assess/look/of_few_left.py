@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 
 import numpy as np
@@ -13,7 +13,7 @@ from outrisk.assess.look.apart import are_apart, nearly_whole
 from outrisk.assess.look.contributions import Cell
 from outrisk.assess.look.differences import group_in_words, left_in_words
 from outrisk.assess.look.finding import Found, people, plural
-from outrisk.assess.look.known import Known, shape
+from outrisk.assess.look.known import Kind, Known, shape
 from outrisk.assess.look.nested import nested
 from outrisk.assess.look.of_few_values import Summaries, Told, not_asked, sd_by, sort_told, summaries_of
 from outrisk.assess.look.of_fitted import cells_by
@@ -62,18 +62,16 @@ def _in_parts(
     groups: Sequence[Summaries], numbers: Numbers, data: Microdata, appetite: Appetite
 ) -> Iterator[tuple[Summaries, list[Summaries]]]:
     """Summaries of a subset, each with those of two or more apart from each other within it, which leave few."""
-    for one in groups:
-        alike = {one.kind.where: one} | {other.kind.where: other for other in groups if _are_alike(one, other)}
-        if len(alike) < 3:
-            continue
+    families: dict[tuple[tuple[str, ...], Kind], dict[str, Summaries]] = {}
+    for each in groups:
+        families.setdefault((each.outputs[0].by, replace(each.kind, where="")), {})[each.kind.where] = each
+    for alike in filter(lambda each: len(each) > 2, families.values()):
         held = {where: np.zeros(len(data), np.bool_) for where in alike}
         for where, flags in held.items():
             flags[numbers.records(alike[where].kind, data)] = True
         for where, others in nearly_whole(held, data, appetite.safe_threshold):
-            if where != one.kind.where or not are_apart(data.codebook, others):
-                continue
-            if all(nested(numbers, where, each) is not None for each in others):
-                yield one, [alike[each] for each in others]
+            if are_apart(data.codebook, others) and all(nested(numbers, where, each) is not None for each in others):
+                yield alike[where], [alike[each] for each in others]
 
 
 def _are_alike(one: Summaries, other: Summaries) -> bool:
@@ -113,7 +111,8 @@ class _Asked:
         known = Known(by, low.reshape(sizes), high.reshape(sizes), ())
         for left in cells_left(self.data, kind, by, rows, known) if len(rows) else ():
             at = int(places(self.data, by, left.cell.rows[:1])[0])
-            self._sort(left.cell, larger, at, [(each, at) for each in parts], told, one)
+            there = [(each, at) for each in parts if each.records[1][at] > 0]
+            self._sort(left.cell, larger, at, there, told, one)
         name = MINUS.join([larger.name, *(each.name for each in parts)])
         taken = ", ".join(f"“{each.name}”" for each in parts)
         how = f"subtracting {taken} from “{larger.name}” leaves ({group})"
@@ -180,8 +179,8 @@ class _Asked:
 
 def _is_printed(group: Summaries, at: int) -> bool:
     """Whether a cell's records, sum and sum of squares are told."""
-    n = int(group.records[0][at])
-    return group.records[0][at] == group.records[1][at] and n > 0 and _squares(group, at, n, 0.0) is not None
+    n = group.records[0][at]
+    return bool(n == group.records[1][at] and n > 0) and _squares(group, at, int(n), 0.0) is not None
 
 
 def _sets(larger: Summaries, at: int, parts: Sequence[tuple[Summaries, int]], n: int, work: Work) -> Array | None:
