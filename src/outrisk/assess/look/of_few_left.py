@@ -195,9 +195,10 @@ def _sets(larger: Summaries, at: int, parts: Sequence[tuple[Summaries, int]], n:
     total = sums[0][0] - sum(high for _, high in sums[1:]), sums[0][1] - sum(low for low, _ in sums[1:])
     middle = sum(sums[0]) / 2.0 / first
     squares = [_squares(each, cell, m, middle) for (each, cell), m in zip(of, (first, *rest), strict=True)]
-    whole, *others = (each for each in squares if each is not None)
-    if len(others) < len(rest) or not np.isfinite(total).all():
+    told = [each for each in squares if each is not None]
+    if len(told) < len(of) or not np.isfinite(total).all():
         return None
+    whole, *others = told
     slack = _ARITHMETIC * max(1.0, whole[1])
     low = whole[0] - sum(high for _, high in others) - slack
     high = whole[1] - sum(least for least, _ in others) + slack
