@@ -45,6 +45,15 @@ def test_one_person_against_many():
     assert ("same answer", True, 1) in found_in([other], data), "whose own mean is printed"
 
 
+def test_a_mean_of_two_is_a_sum_where_both_groups_together_are_counted():
+    rng = np.random.default_rng(1)
+    data = data_of(rng.integers(0, 9, 60), rng.integers(0, 9, 241), [40, 1])
+    assert ("dominance", True, 1) in found_in([compared(), TABLE], data)
+    uncounted = compared(statistics=("difference",))
+    assert ("dominance", False, 1) in found_in([uncounted, TABLE], data)
+    assert ("dominance", True, 1) not in found_in([uncounted, TABLE], data)
+
+
 def test_groups_of_enough_people_are_no_finding():
     rng = np.random.default_rng(1)
     data = data_of(*(rng.integers(0, 9, 60) for _ in range(3)))

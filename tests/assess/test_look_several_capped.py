@@ -18,5 +18,5 @@ def test_each_record_at_the_top_code_may_be_of_more(pays, certain):
     entry = {"kind": "magnitudes", "value": "pay", "statistics": ["count", "sum"], "protection": {"top_code": 50}}
     (output,) = REGISTRY["magnitudes"](**entry).build(CODEBOOK, 1)
     data = Microdata(CODEBOOK, np.array([[*pays, 4, 0]], dtype=np.uint16).T, person=np.array([0, 0, 1, 2]))
-    (found,) = dominance(output, data, Appetite(), "pay")
+    (found,) = dominance(output, data, Appetite())
     assert found.certain == certain

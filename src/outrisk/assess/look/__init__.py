@@ -21,7 +21,8 @@ from outrisk.assess.look.not_printed import not_printed
 from outrisk.assess.look.of_association import of_association
 from outrisk.assess.look.of_bands import bands_subtracted
 from outrisk.assess.look.of_conditions import conditions_told
-from outrisk.assess.look.of_correlations import of_correlations
+from outrisk.assess.look.of_correlations import as_means, of_correlations
+from outrisk.assess.look.of_dominance import instead, sums_dominated
 from outrisk.assess.look.of_few_left import few_left
 from outrisk.assess.look.of_few_values import few_values_told
 from outrisk.assess.look.of_fixed_effects import of_fixed_effects, without_singletons
@@ -59,7 +60,6 @@ RULES: tuple[Rule, ...] = (
     extremes,
     small_cells,
     few_records,
-    dominance,
     of_rates,
     of_standardised,
     of_proportions,
@@ -122,7 +122,11 @@ def _look(
     alike = printed_alike(outputs)
     outputs = [*outputs, *as_tables(outputs), *alike]
     found = [finding for output in outputs for rule in RULES for finding in rule(output, original, appetite, target)]
-    numbers = Numbers.of(outputs, original)
+    means = as_means(outputs)
+    numbers = Numbers.of([*outputs, *means], original)
+    found += [finding for output in outputs for finding in dominance(output, original, appetite, numbers)]
+    others = {each.name for each in outputs if each.kind != "magnitudes"}
+    found = instead(found, unsaid(sums_dominated(numbers, others, original, appetite, inside), found))
     found += unsaid(shapes_told(outputs, numbers, original, appetite), found)
     found += unsaid(tables_told(numbers, original, target, inside), found)
     found += unsaid(conditions_told(numbers, original, appetite, target), found)
@@ -142,13 +146,14 @@ def _look(
     found += sums_withheld(numbers, outputs, original, appetite, inside)
     counts = counts_withheld(numbers, outputs, original, inside)
     found += [each for each in counts if (each.rule, each.output) not in there]
-    found += beside_means(outputs, data=original, appetite=appetite)
+    found += beside_means(outputs, numbers, original, appetite)
     given = list(given_back(outputs, original, appetite, target, inside))
     found += [each for each in given if not each.certain]
     found += unsaid((each for each in given if each.certain), found)
     found += unsaid(beside_curves(outputs, original, appetite, inside), found)
-    found += unsaid(few_left(outputs, numbers, original, appetite, inside), found)
-    found += unsaid(few_values_told(outputs, numbers, original, appetite), found)  # which hide nothing that says whose
+    found += unsaid(few_left([*outputs, *means], numbers, original, appetite, inside), found)
+    values = few_values_told([*outputs, *means], numbers, original, appetite)  # which hide nothing that says whose
+    found += unsaid(values, found)
     found += [
         Found(NOT_SEEN, False, output.name, 0, 0, f"No rule can read an output of kind {output.kind}.")
         for output in outputs

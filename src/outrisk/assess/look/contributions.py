@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.appetite import Appetite
+from outrisk.assess.look.as_cells import known_of_cells
 from outrisk.assess.look.finding import Found, Rows, counted, named, people, plural
 from outrisk.assess.look.once import some
+from outrisk.assess.look.printed import Numbers, sum_kind
 from outrisk.assess.look.told import cell_rows, rows_in
 from outrisk.assess.look.top_codes import most_above, open_from
 from outrisk.microdata import Microdata
@@ -135,12 +137,14 @@ def _bars(output: Histogram, data: Microdata) -> list[tuple[str, Rows, int]]:
     return [(output.labels[at], rows, data.people(rows)) for at, rows in bars]
 
 
-def dominance(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
+def dominance(output: Output, data: Microdata, appetite: Appetite, numbers: Numbers | None = None) -> Iterator[Found]:
     """Sums and means of which few people make up most: the (n, k) rule and the p % rule, on absolute values.
 
     (n, k): the n largest contributions are more than the share k of the total. p %: what is left without the two
     largest is less than the share p of the largest, so that the second can tell the largest to within p: where the
     printed digits, a top code, or weights that may be others do not blur that and no value is below 0 it is certain.
+    A mean is a sum to whoever has its number of records: from the output itself, or from others (`numbers`). Of a mean
+    alone nothing is certain: 12.25 of 8 records leaves 96 beside 2, of 4 it leaves 47.
     People: the fewest who break the rule.
     """
     if not isinstance(output, Magnitudes) or not {"mean", "sum"} & set(output.statistics):
@@ -149,7 +153,15 @@ def dominance(output: Output, data: Microdata, appetite: Appetite, target: str) 
     of = output.codebook, output.value, output.protection.top_code, output.where
     cap, above = open_from(*of), most_above(*of)
     digits = dict(zip(output.shown, output.decimals[: len(output.shown)].tolist(), strict=True))
-    blurs = [_blur(cell, output, digits) + weight_capped(cell, cap) * above for cell in cells]
+    blurs = [_blur(cell, output, digits) for cell in cells]
+    if numbers is not None and not output.weight and any("p %" in broken_rules(cell, appetite) for cell in cells):
+        most = known_of_cells(numbers, sum_kind(output), output.by, data)[1]
+        place = {label: at for at, label in enumerate(output.cells.labels)}
+        blurs = [
+            min(blur, float(most[place[cell.label]] - cell.values.sum()))
+            for blur, cell in zip(blurs, cells, strict=True)
+        ]
+    blurs = [blur + weight_capped(cell, cap) * above for blur, cell in zip(blurs, cells, strict=True)]
     yield from dominated(output.name, output.value, cells, blurs, appetite)
 
 
@@ -219,18 +231,19 @@ def _fewest(cell: Cell, share: float) -> int:
 
 
 def _blur(cell: Cell, output: Magnitudes, decimals: Mapping[str, int]) -> float:
-    """To within how much the sum of a cell is printed; of a weighted one nobody knows the weight of another, and so
-    not the value, where there are several.
+    """To within how much the sum of a cell is printed, or its mean beside its records; of a weighted one nobody knows
+    the weight of another, and so not the value, where there are several.
     """
     if output.weight and len(set(output.codebook[output.weight].values)) > 1:
         return np.inf
     rounding = output.protection.half_of_sums
+    counted = "count" in output.shown and output.protection.round_to is None
     halves = [
         0.5 * 10.0**-digits * cell.weights.sum() if statistic == "mean" else max(0.5 * 10.0**-digits, rounding)
         for statistic, digits in decimals.items()
-        if statistic in ("mean", "sum")
+        if statistic == "sum" or (statistic == "mean" and counted)
     ]
-    return float(min(halves))
+    return float(min(halves, default=np.inf))
 
 
 def _is_told(cell: Cell, blur: float, share: float) -> bool:

@@ -30,6 +30,7 @@ from outrisk.outputs.regression.mixed import Mixed
 from outrisk.outputs.regression.regression import Regression
 from outrisk.outputs.smooth.association import Association
 from outrisk.outputs.smooth.correlations import Correlations
+from outrisk.outputs.smooth.curve_counts import with_events
 from outrisk.outputs.smooth.hypothesis_test import HypothesisTest
 from outrisk.outputs.smooth.proportions import Proportions
 from outrisk.outputs.smooth.shape import Shape
@@ -164,10 +165,10 @@ def _of_groups(output: Mixed | FixedEffects | Instrumental, data: Microdata) -> 
 
 def _of_curves(output: Survival, data: Microdata) -> Told:
     """Records of each group at risk at the first time and at the last, and their events up to the last; of all times
-    where these are the ends of what there is.
+    where these are the ends of what there is. Events that survival and numbers at risk imply count as printed.
     """
     try:
-        low, high = output.publish(refit(output, data))
+        output, low, high, _ = with_events(output, *output.publish(refit(output, data)))
     except OutputError:
         return
     k, codebook = len(output.groups) * len(output.at), data.codebook

@@ -34,7 +34,7 @@ def beside_statistics(numbers: Numbers, outputs: Sequence[Output], data: Microda
         more = list(_as_tables(numbers, statistics))
         described = described_tables(data.codebook, [*tables, *more, *statistics])
         told = [
-            (Kind(each.where), Known(each.by, *_ends(each.fitting), each.statistics))
+            (Kind(each.within, frozenset(each.complete)), Known(each.by, *_ends(each.fitting), each.statistics))
             for each in described
             if len(each.fitting)
         ]

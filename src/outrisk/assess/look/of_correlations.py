@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -13,14 +13,17 @@ from outrisk.assess.look.of_fitted import cells_by
 from outrisk.assess.look.of_means import Mean, told_by_means
 from outrisk.assess.look.told import complete
 from outrisk.microdata import Microdata
-from outrisk.outputs.base import Output, Subset
+from outrisk.outputs.base import Output, Subset, both
+from outrisk.outputs.conditions.banded import written_name
 from outrisk.outputs.smooth.correlations import Correlations, Statistic
+from outrisk.outputs.tables.magnitudes import Magnitudes
 from outrisk.problem.released import half_digit
 
 
 def of_correlations(output: Output, data: Microdata, appetite: Appetite, target: str) -> Iterator[Found]:
     """The rules of tables of means, held against the means beside correlations. A standard deviation or variance that
-    is printed as 0 tells, beside the mean, that all have one value, if one person at the next would be printed.
+    is printed as 0 tells, beside the mean, that all have one value, if one person at the next would be printed. Who
+    dominates where n is printed elsewhere is said elsewhere (`sums_dominated`).
     """
     if not isinstance(output, Correlations):
         return
@@ -49,4 +52,24 @@ def of_correlations(output: Output, data: Microdata, appetite: Appetite, target:
         if alike and shows and len(rows) > 1:
             yield all_alike(output.name, name, [cell], data, mean is not None and 2.0 * mean < step)
         elif mean is not None:
-            yield from told_by_means(output.name, name, [Mean(cell, mean)], support, data, appetite)
+            more = 0.0 if "n" in output.statistics else np.inf
+            yield from told_by_means(output.name, name, [Mean(cell, mean, more)], support, data, appetite)
+
+
+def as_means(outputs: Sequence[Output]) -> list[Output]:
+    """Tables, named as the correlations beside which the same means, standard deviations and n are printed: of each
+    variable, of the records that lack none.
+    """
+    found: list[Output] = []
+    for output in outputs:
+        if isinstance(output, Correlations) and {"mean", "sd"} & set(output.statistics):
+            gaps = [name for name in output.variables if output.codebook[name].missing]
+            digits = {each: int(at) for (each, _), at in zip(output.numbers, output.decimals, strict=True)}
+            shown = [("count", 0)] * ("n" in digits) + [
+                (each, digits[each]) for each in ("mean", "sd") if each in digits
+            ]
+            names, places = zip(*shown, strict=True)
+            for name in output.variables:
+                where = both(output.where, *(f"{written_name(each)}.notna()" for each in gaps if each != name))
+                found.append(Magnitudes(output.codebook, output.name, name, (), names, where, digits=places))
+    return found

@@ -94,7 +94,7 @@ class Summaries:
                 elif name == "cr1" and np.isfinite(total).all():
                     order.append((n - 1.0, ends[0] * max(total[0], 0.0), ends[1] * total[1]))
                 elif n > 1:
-                    more = _of_sd(str(name), n, ends, total)
+                    more = sd_by(str(name), n, ends, total)
                     sd = max(sd[0], more[0]), min(sd[1], more[1])
         found = sets_that_fit(self.support, n, total, sd, in_order(n, order, self.support), work)
         for output, numbers in zip(self.outputs, self.printed, strict=True):
@@ -123,7 +123,7 @@ def _printed(output: Summary, data: Microdata) -> Mapping[str | float, tuple[Arr
     return {name: (low[:, at], high[:, at]) for at, name in enumerate(shown) if name not in ("count", "sum")}
 
 
-def _of_sd(name: str, n: int, ends: Ends, total: Ends) -> Ends:
+def sd_by(name: str, n: int, ends: Ends, total: Ends) -> Ends:
     """From where to where the standard deviation of n values lies by a number that is one, or is one of values from 0
     beside their sum.
     """

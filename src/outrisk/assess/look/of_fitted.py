@@ -31,8 +31,9 @@ def of_saturated(
     appetite: Appetite,
 ) -> Iterator[Found]:
     """The rules of tables of means, held against the cells that a saturated linear or Poisson regression is a table of,
-    each mean as far as the digits of the coefficients tell it. What a record alone is told is said elsewhere. table:
-    that of `as_table`.
+    each mean as far as the digits of the coefficients tell it. What a record alone is told is said elsewhere, and so is
+    who dominates a cell whose number of records is known (`sums_dominated`): a model does not say it. table: that of
+    `as_table`.
     """
     columns, place = table
     weights = np.ones(len(place)) if sample.weights is None else sample.weights
@@ -45,7 +46,7 @@ def of_saturated(
     cells = cells_by(place, labels, sample.response, rows, data)
     if sample.weights is not None:
         cells, half = _weighted(cells, half, dict(zip(rows.tolist(), weights.tolist(), strict=True)))
-    told = [Mean(cell, float(each)) for cell, each in zip(cells, half, strict=True) if len(cell.rows) > 1]
+    told = [Mean(cell, float(each), np.inf) for cell, each in zip(cells, half, strict=True) if len(cell.rows) > 1]
     yield from told_by_means(output.name, output.response.side.name, told, support_of(output), data, appetite)
 
 

@@ -20,10 +20,19 @@ _MANY = 100  # records of a cell that are looked at in short first
 
 @dataclass(frozen=True, eq=False)
 class Mean:
-    """The records of a cell, and how far what is printed of their mean may be from it."""
+    """The records of a cell, how far what is printed of their mean may be from it, and how many records more it may be
+    of, as far as a reader knows: 0 where whoever reads the mean off has counted them.
+    """
 
     cell: Cell
     half: float
+    more: float = 0.0
+
+    @property
+    def blur(self) -> float:
+        """How far the sum may be from it."""
+        more = self.more * float(self.cell.values.mean()) if self.more else 0.0
+        return self.half * len(self.cell.rows) + more
 
 
 def told_by_means(
@@ -47,8 +56,7 @@ def told_by_means(
         if of_one or at_end:
             yield all_alike(output, value, [*of_one, *at_end], data, certain)
     others = [each for each in means if not _one(each, data) and _may_break(each.cell, data, appetite)]
-    blurs = [each.half * len(each.cell.rows) for each in others]
-    yield from dominated(output, value, [each.cell for each in others], blurs, appetite)
+    yield from dominated(output, value, [each.cell for each in others], [each.blur for each in others], appetite)
 
 
 def _one(mean: Mean, data: Microdata) -> bool:

@@ -45,7 +45,7 @@ def of_rates(output: Output, data: Microdata, appetite: Appetite, target: str) -
     tells = output.numerator in names or [len(data.codebook[name].values) for name in names] == [2]
     yield from same_answers(output, output.numerator, output.by, cells, data, names[0] if tells else "")
     for sums, told in _sums(output):
-        for finding in dominance(sums, data, appetite, target):
+        for finding in dominance(sums, data, appetite):
             yield finding if told else replace(finding, certain=False, about="")
 
 

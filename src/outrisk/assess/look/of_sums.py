@@ -17,6 +17,8 @@ from outrisk.assess.look.nested import nested
 from outrisk.assess.look.printed import Numbers, cell_label, places
 from outrisk.assess.look.top_codes import open_from
 from outrisk.microdata import Microdata
+from outrisk.outputs.base import both
+from outrisk.outputs.conditions.banded import written_name
 from outrisk.outputs.conditions.pairs import Pair
 from outrisk.records.schema import MINUS
 
@@ -137,7 +139,7 @@ def sums_subtracted(
             pair = _nested(numbers, larger, smaller)
             if pair is None:
                 continue
-            group = group_in_words(data.codebook, pair, larger.where, smaller.where)
+            group = group_in_words(data.codebook, pair, larger.where, _complete(larger, smaller))
             for names in numbers.common(larger, smaller):
                 yield from _subtracted(numbers, data, appetite, inside, larger, [smaller], group, names)
 
@@ -161,9 +163,19 @@ def parts_subtracted(numbers: Numbers, data: Microdata, appetite: Appetite, insi
 
 
 def _nested(numbers: Numbers, larger: Kind, smaller: Kind) -> Pair | None:
-    if larger == smaller or replace(larger, where=smaller.where) != smaller:
+    """The subsets of two kinds, where the second is within the first in any data: by its condition, or as complete
+    cases of more variables.
+    """
+    if larger == smaller or replace(larger, where=smaller.where, lacks=smaller.lacks) != smaller:
         return None
-    return nested(numbers, larger.where, smaller.where)
+    if not larger.lacks <= smaller.lacks:
+        return None
+    return nested(numbers, larger.where, _complete(larger, smaller))
+
+
+def _complete(larger: Kind, smaller: Kind) -> str:
+    """The condition of the smaller of two kinds beside the larger: that it lacks no value of more variables, too."""
+    return both(smaller.where, *(f"{written_name(name)}.notna()" for name in sorted(smaller.lacks - larger.lacks)))
 
 
 def _less(numbers: Numbers, larger: Kind, parts: Sequence[Kind], names: tuple[str, ...]) -> Known | None:

@@ -7,9 +7,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from outrisk.appetite import Appetite
+from outrisk.assess.look.as_cells import known_of_cells
 from outrisk.assess.look.contributions import Cell, cells_of
+from outrisk.assess.look.counts_told import lacking
 from outrisk.assess.look.finding import Found, Rows, counted, named, plural
+from outrisk.assess.look.known import Kind
 from outrisk.assess.look.of_means import Mean, told_by_means
+from outrisk.assess.look.printed import Numbers, places
 from outrisk.assess.look.told import complete
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Output
@@ -54,9 +58,9 @@ def _groups(output: HypothesisTest, data: Microdata) -> list[tuple[str, Rows]]:
     return list(zip(labels, parts, strict=True))
 
 
-def beside_means(outputs: Sequence[Output], data: Microdata, appetite: Appetite) -> Iterator[Found]:
+def beside_means(outputs: Sequence[Output], numbers: Numbers, data: Microdata, appetite: Appetite) -> Iterator[Found]:
     """Groups of fewer than `safe_threshold` people whose mean follows from a printed difference of two means and the
-    other group's mean in a table: of one person it is their value.
+    other group's mean in a table: of one person it is their value. numbers: of how many people the group may be.
     """
     tables = [each for each in outputs if isinstance(each, Magnitudes) and "mean" in each.statistics]
     for test in outputs:
@@ -69,7 +73,17 @@ def beside_means(outputs: Sequence[Output], data: Microdata, appetite: Appetite)
         half = float(half_digit(test.decimals[test.statistics.index("difference")]))
         for (label, rows), (_, others) in (groups, groups[::-1]):
             if data.people(rows) < appetite.safe_threshold:
-                yield from _beside(test, beside, label, rows, others, half, data, appetite)
+                more = _most(test, rows, others, numbers, data) - len(rows)
+                yield from _beside(test, beside, label, rows, others, (half, more), data, appetite)
+
+
+def _most(test: HypothesisTest, rows: Rows, others: Rows, numbers: Numbers, data: Microdata) -> float:
+    """How many records one of two groups may have at most, as outputs print of it, or of the other and both."""
+    kind = Kind(test.where, lacking(data.codebook, test.variables))
+    at, other = places(data, test.by, np.array([rows[0], others[0]])).tolist()
+    low, high = known_of_cells(numbers, kind, test.by, data)
+    whole = numbers.over(kind, ())
+    return float(high[at] if whole is None else min(high[at], float(whole.high) - max(low[other], 0.0)))
 
 
 def _beside(
@@ -78,11 +92,13 @@ def _beside(
     label: str,
     rows: Rows,
     others: Rows,
-    half: float,
+    half: tuple[float, float],
     data: Microdata,
     appetite: Appetite,
 ) -> Iterator[Found]:
-    """What the first of the tables tells that has the others as a cell."""
+    """What the first of the tables tells that has the others as a cell. half: how far the printed difference may be
+    from its own, and how many records more the group may have.
+    """
     for table in tables:
         if table.protection.top_code is not None or not any(
             np.array_equal(np.sort(cell.rows), others) for cell in cells_of(table, data)
@@ -96,5 +112,7 @@ def _beside(
         owner = rows if data.person is None else data.person[rows]
         cell = Cell(label, values[order], np.ones(len(rows)), rows[order], owner[order])
         name = f"{test.name} with {table.name}"
-        yield from told_by_means(name, test.variable, [Mean(cell, half + of_table)], support, data, appetite)
+        yield from told_by_means(
+            name, test.variable, [Mean(cell, half[0] + of_table, half[1])], support, data, appetite
+        )
         return

@@ -18,7 +18,7 @@ from outrisk.outputs.tables.frequencies import Frequencies
 from outrisk.outputs.tables.magnitudes import Magnitudes
 
 RULE = "withheld cells recoverable"
-_ADVICE = "Withhold further cells (secondary suppression), or leave the totals out."
+ADVICE = "Withhold further cells (secondary suppression), or leave the totals out."
 
 
 def sums_withheld(
@@ -42,14 +42,14 @@ def sums_withheld(
         of_all = f"of {plural(int(hidden.sum()), 'withheld cell')}"
         if of.own:
             how = f"{plural(len(of.own), 'cell')} {of_all} can be worked out by subtracting the others from totals"
-            yield own_values(of, kind, output.name, how, data, inside, RULE, _ADVICE)
+            yield own_values(of, kind, output.name, how, data, inside, RULE, ADVICE)
         if of.dominated:
             how = f"{plural(len(of.dominated), 'cell')} {of_all}, by subtracting the others from totals (p % rule)"
-            yield dominated_sums(of, kind, output.name, how, appetite, inside, _ADVICE)
+            yield dominated_sums(of, kind, output.name, how, appetite, inside, ADVICE)
         near = [each for each in of.others if each.high - each.low <= appetite.safe_pratio_p * abs(each.high)]
         if near:
             what = f"{plural(len(near), 'sum')} {of_all} can be worked out by subtracting the others from totals."
-            yield found_in_cells(RULE, False, output.name, near, what, "", inside, _ADVICE)
+            yield found_in_cells(RULE, False, output.name, near, what, "", inside, ADVICE)
 
 
 def counts_withheld(numbers: Numbers, outputs: Sequence[Output], data: Microdata, inside: bool) -> Iterator[Found]:
@@ -97,5 +97,5 @@ def _recovered(
         f"{plural(number, 'withheld or rounded cell')} of {open_:,} (in all {plural(size, 'cell')}) can be worked out "
         "by subtracting the others from totals of other outputs.",
         named(labels) if inside else "",
-        _ADVICE,
+        ADVICE,
     )

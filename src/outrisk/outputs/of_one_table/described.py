@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outrisk.codebook import Codebook
-from outrisk.outputs.base import Array, Subset, released
+from outrisk.outputs.base import Array, Subset, both, released
+from outrisk.outputs.conditions.banded import written_name
 from outrisk.outputs.of_one_table.tables_that_fit import Counts, Printed, Shares, tables_that_fit
 from outrisk.outputs.regression.saturated import MOST_CELLS, Saturated, saturated
 from outrisk.outputs.smooth.association import Association
@@ -51,7 +52,8 @@ class Described:
     tables fit what is printed of it, None where that was not asked; low, high: from where to where their cells lie, in
     its shape. `fitting` (b, *shape) are those that give the statistics; none, and `many`, where there are too many to
     try. crude, tested, compared, exact: one of the statistics is a regression, a test, of association, an exact
-    test.
+    test. complete: variables that may be missing, where the table is of the records of another subset, `within`, that
+    lack none of them, as nothing bounds how many others there are.
     """
 
     statistics: tuple[str, ...]
@@ -67,6 +69,8 @@ class Described:
     tested: bool
     compared: bool
     exact: bool
+    within: str = ""
+    complete: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -128,7 +132,7 @@ def described_tables(codebook: Codebook, released: Sequence[Released]) -> list[D
             others = [one for other, one in told.items() if other != key and other[0] & key[0] and other[1] == key[1]]
             if again and (not others or (before and len(before.fitting) == 1)):
                 continue
-            if described := _described(codebook, key[1], [*released, *others], statistics):
+            if described := _of_all_or_complete(codebook, key[1], [*released, *others], statistics):
                 if before:
                     described = replace(described, number=before.number, low=before.low, high=before.high)
                 elif again:  # nothing that is printed bounds it
@@ -145,6 +149,22 @@ def described_tables(codebook: Codebook, released: Sequence[Released]) -> list[D
 
 def _is_same(one: Released, other: Released) -> bool:
     return np.array_equal(one.low, other.low) and np.array_equal(one.high, other.high)
+
+
+def _of_all_or_complete(
+    codebook: Codebook, where: str, released: Sequence[Released], statistics: Sequence[tuple[Statistic, Released]]
+) -> Described | None:
+    """What statistics of the same variables and records say of their table; where cells of who lacks a value may hold
+    any number, of the table of complete cases.
+    """
+    if found := _described(codebook, where, released, statistics):
+        return replace(found, within=where)
+    gaps = tuple(name for name in statistics[0][0].variables if codebook[name].missing)
+    if not gaps:
+        return None
+    complete = both(where, *(f"{written_name(name)}.notna()" for name in gaps))
+    found = _described(codebook, complete, released, statistics)
+    return found and replace(found, within=where, complete=gaps)
 
 
 def _described(
