@@ -16,10 +16,12 @@ from outrisk.outputs.regression.release import Release
 from outrisk.outputs.smooth.correlations import Correlations
 from outrisk.outputs.smooth.survival import Survival
 from outrisk.outputs.tables.protection import Protection
+from outrisk.prove import certain_claims, solver
 from outrisk.prove.budget import Budget
 from outrisk.prove.certain_claims import certain_records, certain_values
 from outrisk.prove.programme import programme
 from outrisk.prove.solver import Solver
+from outrisk.prove.verified import Verifier
 
 CODEBOOK = Codebook(
     (
@@ -131,6 +133,28 @@ def test_quantiles_of_three_values(seed, program):
     of = programme(CODEBOOK, released, 5, known(data), ["pay"])
     claims = certain_values(of, "pay")
     assert claims.value.tolist() == enumerated(outputs, released, data, "pay").tolist()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_large_programme_of_quantiles_has_no_branches_and_claims_no_more(seed, monkeypatch):
+    data = records(seed, 5)
+    outputs = [
+        Frequencies(CODEBOOK, "n", ("sex",)),
+        Quantiles(CODEBOOK, "q", "pay", ("sex",), (0.0, 0.5, 1.0)),
+        Magnitudes(CODEBOOK, "m", "pay", ("area",), ("mean",)),
+    ]
+    of = replace(programme(CODEBOOK, [release(one, data) for one in outputs], 5, known(data), ["pay"]), integer=0)
+    assert Solver(of, Budget()).integer.any()
+    monkeypatch.setattr(solver, "_BRANCHED", of.matrix.nnz - 1)
+    assert not Solver(of, Budget()).integer.any()
+    monkeypatch.setattr(certain_claims, "Verifier", lambda _: Verifier(None))  # which would search all data sets
+    claims, truth = certain_values(of, "pay"), data.codes[:, CODEBOOK.index("pay")]
+    assert claims.state == "complete" and not claims.sharp
+    assert (
+        np.isin(claims.value, [-1, *truth]).all()
+        and (claims.value[claims.value >= 0] == truth[claims.value >= 0]).all()
+    )
+    assert claims.possible[np.arange(5), truth].all()
 
 
 def test_real_people_none_wrong(shared):
