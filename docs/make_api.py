@@ -31,7 +31,7 @@ def page() -> str:
     """The page as text; the same code, the same page."""
     parts = [HEAD, *map(function, FUNCTIONS), "## Results\n", *map(results, CLASSES)]
     parts.append(
-        "## Outputs\n\nObjects for every kind of output, with the arguments of a [study file](files.md);\n"
+        "## Outputs\n\nObjects for every kind of output, with the arguments of a [study file](outputs.md);\n"
         "those before `*` may go without their name. Fitted models of statsmodels (Cox's `PHReg`, too)\n"
         "and tables by `pandas.crosstab` are taken as they are.\n"
     )
@@ -70,7 +70,7 @@ def arguments(found: object) -> str:
         for name, each in signature.parameters.items()
         if name != "self"
     ]
-    if isinstance(found, OutputKind):  # whose defaults stand in docs/files.md
+    if isinstance(found, OutputKind):  # whose defaults stand in docs/outputs.md
         kept = [each.replace(default=inspect.Parameter.empty) for each in kept]
     return str(inspect.Signature(kept))
 

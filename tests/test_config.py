@@ -12,7 +12,8 @@ from outrisk.outputs.tables.protection import UNPROTECTED
 
 CONFIGS = sorted((Path(__file__).parents[1] / "configs").glob("*[!k].yaml"))
 STUDIES = [path for path in CONFIGS if "codebook" not in path.name]
-FILES = (Path(__file__).parents[1] / "docs" / "files.md").read_text()
+PAGES = ("study-file", "outputs", "regressions", "released-numbers")
+FILES = "".join((Path(__file__).parents[1] / "docs" / f"{page}.md").read_text() for page in PAGES)
 BASE = {
     "name": "x",
     "data": {"path": "x.csv"},

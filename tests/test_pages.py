@@ -54,9 +54,23 @@ def test_every_acronym_of_every_page_is_in_the_glossary():
 def test_links_of_the_readme_and_the_pages_hold():
     for path in (ROOT / "README.md", *PAGES):
         text = re.sub(r"```.*?```|`[^`]*`", " ", path.read_text(encoding="utf-8"), flags=re.DOTALL)
-        for address in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
+        for address, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)]*))?\)", text):
             if not address.startswith(("http", "mailto")):
-                assert (path.parent / address).exists(), (path.name, address)
+                there = path.parent / address if address else path
+                assert there.exists(), (path.name, address)
+                assert not anchor or there.suffix != ".md" or anchor in anchors(there), (path.name, address, anchor)
+
+
+def anchors(page):
+    """What the heads of a page are linked by."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in re.findall(r"^#+ (.*)$", text, re.M)}
+
+
+def test_pages_that_the_code_names_are_there():
+    for path in (ROOT / "src").rglob("*.py"):
+        for page in re.findall(r"\bdocs/([\w-]+\.md)", path.read_text(encoding="utf-8")):
+            assert (DOCS / page).exists(), (path.name, page)
 
 
 def test_every_make_line_has_one_for_windows():

@@ -139,7 +139,7 @@ def grid(low: float, high: float, step: float) -> tuple[float, ...]:
 
 
 def codebook_from_dict(document: object) -> Codebook:
-    """Build a codebook from the YAML document's content (see docs/files.md); unknown keys are refused."""
+    """Build a codebook from the YAML document's content (see docs/study-file.md); unknown keys are refused."""
     entries = document["variables"] if isinstance(document, Mapping) and set(document) == {"variables"} else None
     if not isinstance(entries, Mapping):
         raise CodebookError("codebook: expected one key 'variables' with a mapping of names to descriptions")

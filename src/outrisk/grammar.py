@@ -54,7 +54,9 @@ def refuse(node: ast.AST, words: str = "") -> ExpressionError:
     """The error for a part of an expression that the grammar does not have."""
     shown = first_line(ValueError(ast.unparse(node)))
     shown = shown if len(shown) <= 40 else f"{shown[:37]}..."
-    return ExpressionError(f"has {shown!r}, which {words or 'no expression may have'} (docs/files.md has the grammar)")
+    return ExpressionError(
+        f"has {shown!r}, which {words or 'no expression may have'} (docs/study-file.md has the grammar)"
+    )
 
 
 def check_tree(node: ast.expr, check_call: Callable[[ast.Call], None] | None = None, bits: bool = False) -> None:

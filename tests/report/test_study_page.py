@@ -495,7 +495,7 @@ def test_a_file_is_whole_or_not_there(tmp_path):
 
 def test_the_columns_are_those_that_the_docs_say():
     docs = Path(__file__).parents[2] / "docs"
-    text = re.sub(r"\s+", " ", (docs / "files.md").read_text(encoding="utf-8"))
+    text = re.sub(r"\s+", " ", (docs / "run-files.md").read_text(encoding="utf-8"))
     for name, kind in TABLES.items():
         if kind is not schema.Measure:
             assert f"`{', '.join(field.name for field in fields(kind))}`" in text, name

@@ -81,7 +81,7 @@ class Assessed:
 
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Every table of a run directory by the name of its file (see docs/files.md), such as `matched`."""
+        """Every table of a run directory by the name of its file (see docs/run-files.md), such as `matched`."""
         return self._kept.tables
 
     @property

@@ -57,7 +57,7 @@ class OutputKind:
         self._first, self._names = first, names
 
     def __call__(self, *values: Any, **given: Any) -> OutputEntry:
-        """The entry; see docs/files.md for what each argument means."""
+        """The entry; see docs/outputs.md for what each argument means."""
         if len(values) > len(self._first):
             raise ConfigError(f"{self.kind}: {len(values)} values without a name; only {list(self._first)} need none")
         named = dict(zip(self._first, values, strict=False))

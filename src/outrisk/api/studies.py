@@ -100,8 +100,8 @@ def assess(
         live together: halves are of people or households, and people are counted.
     decimals : printed digits after the point of outputs that do not say their own (counts have none).
     rules, key_sizes, tau, appetite, intruder, register, privacy, contributions, attacks, evolve, runs, folds : as in a
-        study file (docs/files.md); `privacy` and `attacks` may be True, as of `outrisk.measure`: the metrics that are
-        measured by default, and all classifiers; or False, for none.
+        study file (docs/study-file.md); `privacy` and `attacks` may be True, as of `outrisk.measure`: the metrics that
+        are measured by default, and all classifiers; or False, for none.
     released : outputs already released of these records, as `outputs`; and study files, or folders of them, whose
         outputs are already released of the same people: the verdict is
         then of all together, and `tables["contributions"]` has what the new ones add.

@@ -5,7 +5,7 @@ are evaluated (mean squared error of the published numbers), and compete for the
 improved by local search: that is the other preset (local_search.py). The operators: breeding.py.
 
 Source: "Evolutionary Algorithms for Output Disclosure Risk Assessment", Table 1 (see settings.GeneticSettings). The
-paper does not print how parents and survivors are chosen; what other choices reach: docs/how-it-works.md.
+paper does not print how parents and survivors are chosen; what other choices reach: docs/search.md.
 """
 
 from __future__ import annotations

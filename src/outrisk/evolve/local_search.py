@@ -5,7 +5,7 @@ errors to last digits (schedule.py), and goes on if it is no worse (acceptance.p
 totals, so that a move costs a few additions (problem.py); its linear map is taken afresh at each generation.
 
 It began as a memetic algorithm: a genetic algorithm whose children are improved by local search (Moscato 1989).
-Measured, crossover and mutation brought nothing beside it (benchmarks/ablation.py; docs/how-it-works.md),
+Measured, crossover and mutation brought nothing beside it (benchmarks/ablation.py; docs/ablation.md),
 and with them went the population.
 """
 

@@ -120,5 +120,5 @@ def _read_text(path: Path) -> str:
 
 
 def broken(path: Path, why: object) -> ConfigError:
-    """The error for a file that is not as docs/files.md says."""
-    return ConfigError(f"{path} cannot be read: {' '.join(str(why).split())}; see docs/files.md for its format")
+    """The error for a file that is not as docs/run-files.md says."""
+    return ConfigError(f"{path} cannot be read: {' '.join(str(why).split())}; see docs/run-files.md for its format")

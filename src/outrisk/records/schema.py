@@ -2,7 +2,7 @@
 
 Tables are written and read as rows of these classes (`files.write_rows`, `files.read_rows`), documents as instances
 (`files.write_json`, `files.read_document`). A number that is not defined is NaN here, empty or null in the file.
-docs/files.md says the same to readers.
+docs/run-files.md says the same to readers.
 """
 
 from __future__ import annotations

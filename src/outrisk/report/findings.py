@@ -163,7 +163,7 @@ def _left(runs: Sequence[Run]) -> str:
     """What it means for the risk that not all numbers are at their digits."""
     if all(run.near == run.numbers for run in runs):
         return (
-            "Nearer than that, no change of the risk was found where it was looked for (docs/how-it-works.md); what "
+            "Nearer than that, no change of the risk was found where it was looked for (docs/reproduced.md); what "
             "this study's own runs say of it is in the figures"
         )
     return (

@@ -118,7 +118,7 @@ def _check_token(token: Token, before: Token | None, names: Sequence[str], codeb
         check_term(text, names, codebook)
     elif kind is Token.Kind.OPERATOR:
         if not _OPERATORS.fullmatch(text):
-            raise ExpressionError(f"has '{text}', which no formula may have (docs/files.md has the grammar)")
+            raise ExpressionError(f"has '{text}', which no formula may have (docs/study-file.md has the grammar)")
         if text in ("^", "**") and before is not None and before.kind is not Token.Kind.CONTEXT:
             raise ExpressionError(
                 f"has '{before.token}{text}...', which in a formula is no power but interactions with itself; "
@@ -128,9 +128,9 @@ def _check_token(token: Token, before: Token | None, names: Sequence[str], codeb
         order = before is not None and before.token in ("^", "**")
         if not _NUMBER.fullmatch(text) or (order and not (text.isdigit() and int(text) <= _HIGHEST_ORDER)):
             what = f"is no order of interactions from 1 to {_HIGHEST_ORDER}" if order else "no formula may have"
-            raise ExpressionError(f"has {text}, which {what} (docs/files.md has the grammar)")
+            raise ExpressionError(f"has {text}, which {what} (docs/study-file.md has the grammar)")
     elif text not in ("(", ")"):
-        raise ExpressionError(f"has '{text}', which no formula may have (docs/files.md has the grammar)")
+        raise ExpressionError(f"has '{text}', which no formula may have (docs/study-file.md has the grammar)")
 
 
 def check_term(text: str, names: Sequence[str], codebook: Codebook | None = None) -> None:

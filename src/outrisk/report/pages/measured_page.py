@@ -1,6 +1,6 @@
 """What `outrisk measure` found, for the terminal and as one self-contained HTML file, from its plain document.
 
-The document (see docs/files.md) holds sections of tables; both renderings take any number of them as they are.
+The document (see docs/run-files.md) holds sections of tables; both renderings take any number of them as they are.
 """
 
 from __future__ import annotations
