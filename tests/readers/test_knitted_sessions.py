@@ -1,6 +1,7 @@
 """What knitr made of a session of R 4.2.2, subsets that a session makes, and summaries of statsmodels in one text."""
 
 import re
+import time
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from fair import PRINTED, codebook, data, frame, given, study
 
 from outrisk.errors import OutputError
 from outrisk.readers.knitted import as_console
+from outrisk.readers.r_session import prints_of
 from outrisk.readers.remarks import kept
 
 LINEAR = {"kind": "ols", "formula": "affairs ~ C(religion) + age"}
@@ -136,3 +138,61 @@ def test_a_test_of_a_subset_is_none_of_all_records():
         assert released.recompute(data()).matched.all() and "tests of subsets are left out" in notes[0]
         with pytest.raises(OutputError):
             study(welch | {"values": other}).given(codebook())
+
+
+def printed(data, name):
+    """What R's summary of lm prints of affairs by age (by hand)."""
+    fit = smf.ols("affairs ~ age", data).fit()
+    rows = "\n".join(
+        f"{called} {fit.params[term]:.6f} {fit.bse[term]:.6f} {fit.tvalues[term]:.3f} {fit.pvalues[term]:.4g}"
+        for called, term in (("(Intercept)", "Intercept"), ("age", "age"))
+    )
+    head = "Coefficients:\n            Estimate Std. Error t value Pr(>|t|)\n"
+    return f"Call:\nlm(formula = affairs ~ age, data = {name})\n\n{head}{rows}\n"
+
+
+@pytest.mark.parametrize(
+    ("session", "name"),
+    [
+        ("> s <- subset(d, affair == 1)\n> t2 <- na.omit(s)\n> summary(lm(affairs ~ age, data = t2))", "t2"),
+        ("> s <- subset(d, affair == 1)\n> s <- s |> mutate(z = 1)\n> summary(lm(affairs ~ age, data = s))", "s"),
+        ("> subset(d, affair == 1) -> s\n> summary(lm(affairs ~ age, data = s))", "s"),
+        ("> d %>%\n+ filter(affair == 1) %>%\n+ lm(affairs ~ age, data = .) %>%\n+ summary()", "."),
+        ("> s <- subset(d, affair == 1)\n> m <- lm(affairs ~ age, data = s)\n> s <- d\n> summary(m)", "s"),
+        ('> summary(lm(affairs ~ age, data = d[c("1", "2"), ]))', 'd[c("1", "2"), ]'),
+        ("```r\n# a subset (\ns <- subset(d, affair == 1)\nsummary(lm(affairs ~ age, data = s))\n```\n\n```", "s"),
+        ("```r\ns <- d |>\n  # some\n  filter(affair == 1)\nsummary(lm(affairs ~ age, data = s))\n```\n```", "s"),
+    ],
+    ids=[
+        "of a subset",
+        "itself",
+        "to the right",
+        "a pipe",
+        "a fit before",
+        "rows by name",
+        "comment",
+        "comment in a pipe",
+    ],
+)
+def test_fits_of_some_are_none_of_all(session, name):
+    with pytest.raises(OutputError, match=r"is of a subset, .*the output is of all records"):
+        read(AGE, f"{session}\n{printed(frame()[frame()['affair'] == 1], name)}")
+
+
+def test_a_fit_before_its_data_are_cut_is_of_all():
+    session = "> m <- lm(affairs ~ age, data = d)\n> d <- subset(d, affair == 1)\n> summary(m)"
+    read(AGE, f"{session}\n{printed(frame(), 'd')}")
+
+
+def test_data_of_some_and_others_are_not_some():
+    session = "> s <- subset(d, affair == 1)\n> e <- rbind(s, others)\n> summary(lm(affairs ~ age, data = e))"
+    read(AGE, f"{session}\n{printed(frame(), 'e')}")
+
+
+def test_a_long_session_takes_no_time_of_its_square():
+    session = "".join(f"> s{at} <- subset(d, a)\n> table(s{at}, x)\n 1 2\n" for at in range(20_000))
+    start = time.perf_counter()
+    assert all(each.whom for each in prints_of(session) if each.text)
+    as_console("<pre>" * 50_000)
+    as_console("<pre class=" * 50_000)
+    assert time.perf_counter() - start < 5

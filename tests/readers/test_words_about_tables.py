@@ -189,3 +189,27 @@ def test_a_cell_reaches_into_no_other_group_of_rows():
     rows = "<tbody><tr><td rowspan='3'>a</td><td>1</td></tr><tr><td>2</td></tr></tbody>"
     (table,) = read_page(f"<table>{rows}<tbody><tr><td>b</td><td>3</td></tr></tbody></table>")
     assert table.grid == [["a", "1"], ["a", "2"], ["b", "3"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "level"),
+    [
+        ("Significant at alpha = 0.01; 90% CI in brackets", 0.9),
+        ("Significance at alpha = 0.01. Confidence intervals in brackets", None),
+        ("alpha = 0.1; limits in brackets", 0.9),
+        ("Cronbach's alpha = 0.82; confidence intervals in brackets", None),
+        ("Limits were computed for 60% of people", None),
+        ("Intervals in brackets; a gain of 10%", None),
+        ("Confidence intervals by 12% steps. 99% CI", 0.99),
+    ],
+)
+def test_other_numbers_are_no_level_of_limits(text, level):
+    assert level_said(text) == level
+
+
+@pytest.mark.parametrize("said", ["B ± 2 SE", "B ± 1.96 standard errors", "B ± margin of error"])
+def test_what_is_no_standard_error_behind_plus_minus_is_refused(tmp_path, said):
+    fit = smf.ols(LINEAR["formula"], frame()).fit()
+    rows = [["", "(1)"], *([name, f"{fit.params[term]:.3f} ± {2 * fit.bse[term]:.3f}"] for term, name in TERMS.items())]
+    with pytest.raises(OutputError, match=r"what stands behind ± is .* no standard error"):
+        given(LINEAR, page(tmp_path, rows, notes=[f"{said}. {NOTE}"]))

@@ -39,8 +39,9 @@ _RATIOS: tuple[tuple[str, tuple[Kind, ...]], ...] = (
     (r"(?i)\bexponentiated\b|\bexp ?\((?:b|beta|coef)", ()),
 )
 _NOT_RATIOS = r"(?i)\blog[ -]odds\b|\bcoefficients?\b(?! are exponentiated)|\bunstandardi[sz]ed\b|\blog\((?:or|hr)\)"
-
-
+_SEVERAL_ERRORS = re.compile(  # behind ±
+    r"\(?(?:\d[\d.,]*\s*[×x*·]?\s*(?:s\.?e|std|standard err)|(?:the )?(?:margin|half))"
+)
 _PLUS_MINUS = re.compile(r"^([-+]?[\d.,]*\d)\s*(?:±|\+/-)\s*([\d.,]*\d)$")
 
 
@@ -198,7 +199,10 @@ def _in_brackets(said: str, name: str) -> dict[str, str]:
         for text in inside
         if any(re.fullmatch(rf"(?:robust |clustered |\d\d(?:\.\d)? ?% ?)?(?:{words})\W*", text) for words, _ in _SAYS)
     ]
-    alone += re.findall(r"(?:±|\+/-)\s*([^.;,±]{,40})", said.casefold())
+    behind = re.findall(r"(?:±|\+/-)\s*([^;±]{,40})", said.casefold())
+    if several := next((each for each in behind if _SEVERAL_ERRORS.match(each)), ""):
+        raise OutputError(f"{name}: what stands behind ± is '{several[:30]}', no standard error; give limits or errors")
+    alone += [each.split(".")[0].split(",")[0] for each in behind]
     near = f"{near} {' '.join(alone)} "
     found = list(dict.fromkeys(part for words, part in _SAYS if re.search(words, near)))
     if len(found) > 1 and (apart := _by_bracket(said)):

@@ -10,7 +10,9 @@ _FENCE = re.compile(r"\s*```+\s*(\{?r\b)?")
 _OUTPUT = re.compile(r"#[#>](?: |$)")  # what knitr and reprex put before each line of output
 _GOES_ON = re.compile(r"(?:%\w*>?%|\|>|<-|[-+*/~=&|,])\s*$")  # of a command, on the next line
 _PROMPT = re.compile(r"^> ?[\w.]", re.M)
-_BLOCK = re.compile(r"<pre(\s[^>]*)?>(.*?)</pre>", re.S | re.I)
+_BLOCK = re.compile(r"<pre(\s[^<>]*)?>((?:(?!<pre\b).)*?)</pre>", re.S | re.I)
+_COMMENT = re.compile(r"^((?:[^\"'#]|\"[^\"]*\"|'[^']*')*)#.*")
+_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 _LEAST = 3  # lines of output that are no headings of Markdown
 
 
@@ -45,7 +47,8 @@ def _lines(lines: Sequence[str], fenced: bool) -> Iterator[str]:
         elif fenced and not code:
             if inside or line.startswith("|"):
                 yield line
-        elif line.strip():
-            yield f"{'+' if depth or more else '>'} {line.strip()}"
-            more = _GOES_ON.search(line) is not None
-            depth = max(0, depth + sum(map(line.count, "([{")) - sum(map(line.count, ")]}")))
+        elif code_of_line := _COMMENT.sub(r"\1", line).strip():
+            yield f"{'+' if depth or more else '>'} {code_of_line}"
+            more = _GOES_ON.search(code_of_line) is not None
+            bare = _QUOTED.sub("", code_of_line)
+            depth = max(0, depth + sum(map(bare.count, "([{")) - sum(map(bare.count, ")]}")))

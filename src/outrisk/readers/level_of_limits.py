@@ -14,9 +14,14 @@ from outrisk.readers.printed_number import Printed, read_printed
 _PERCENT = r"(\d\d(?:[.,]\d+)?) ?(?:%|-?per ?cent\b)"
 _SAID = re.compile(
     rf"{_PERCENT}[ -]?(?:c\.?i|conf|(?:credible |uncertainty )?(?:intervals?|limits?))|"
-    rf"(?:confidence|intervals?|limits?)\b[^.;\d%]{{,40}}?{_PERCENT}|\b(?:alpha|α) ?= ?(0?[.,]\d+)",
+    rf"(?:confidence|intervals?|limits?)\b[^.;\d%]{{,40}}?{_PERCENT}(?! of\b)",
     re.I,
 )
+_ALPHA = re.compile(r"(?<!cronbach )(?<!cronbach's )(?<!cronbach’s )(?<!cronbachs )\b(?:alpha|α) ?= ?(0?[.,]\d+)", re.I)
+_OF_SIGNS = re.compile(
+    r"(?i)\b(?:significan(?:t|ce)|reject\w*|stars?)\b[^.;]*$"
+)  # before an alpha that is not of limits
+_LEAST = 0.5  # a level that is said
 _LEVELS = (0.95, 0.9, 0.99, 0.999, 0.8)
 _EXACT = 1e-6  # relative, of numbers at full precision
 _MOST_DF = 1e7
@@ -25,11 +30,13 @@ _PARTS = ("coefficients", "standard_errors", "lower", "upper")
 
 def level_said(text: str) -> float | None:
     """The level of limits that words say: '90% CI', 'Confidence level: 90 percent', 'alpha = 0.1'; else None."""
-    found = _SAID.search(text)
-    if found is None:
-        return None
-    number = float(next(each for each in found.groups() if each).replace(",", "."))
-    return round(1 - number if found[3] else number / 100, 6)
+    shares = [float((found[1] or found[2]).replace(",", ".")) / 100 for found in _SAID.finditer(text)]
+    shares += [
+        1 - float(found[1].replace(",", "."))
+        for found in _ALPHA.finditer(text)
+        if not _OF_SIGNS.search(text[max(0, found.start() - 60) : found.start()])
+    ]
+    return next((round(share, 6) for share in shares if share >= _LEAST), None)
 
 
 def level_of_limits(rows: Sequence[tuple[str, Mapping[str, str]]], ratios: bool, comma: bool) -> float | None:

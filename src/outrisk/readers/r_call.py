@@ -9,7 +9,8 @@ from outrisk.errors import OutputError
 
 _CALL = re.compile(r"^Call:\s*(?:[\w.]+::)?([\w.]+)\(", re.M)
 _SUBSET = re.compile(
-    r"\b(?:subset|filter|slice|sample_n|head|tail)\(|\[(?!\s*(?:,|(?:c\()?[\"']|(?:with\()?order\())"
+    r"\b(?:subset|filter|slice|sample_n|head|tail)\(|"
+    r"\[(?!\s*(?:,|(?:c\()?[\"'][^\]]*[\"']\)?\s*\]|(?:with\()?order\())"
 )  # of data that are not all
 _OPENING, _CLOSING = "([{", ")]}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from outrisk.codebook import Codebook
@@ -23,7 +23,13 @@ _MORE = re.compile(r"\+ ")
 _CALL = re.compile(r"^Call:", re.M)
 _TABLE = re.compile(r"\b(?:table|xtabs)\(.*[$~,]")
 _ALONE = ("lm", "glm", "glm.nb", "coxph", "polr", "multinom", "svyglm")  # which print nothing above their call
-_MADE = re.compile(r"([\w.]+)\s*(?:<-|=)(?!=)\s*(.+)")  # what a name is given
+_MADE = re.compile(r"([\w.]+)\s*(?:<-|=)(?!=)\s*(.+)|(.+?)\s*->\s*([\w.]+)")  # what a name is given
+_FIRST = re.compile(r"(?:(?!rbind|bind_rows)[\w.:]+\()*([\w.]+)(?!\()\b")  # what an expression begins with
+_NAME = re.compile(r"(?<![\w.$])[\w.]+")
+_OF_DATA = re.compile(r"(\bdata\s*=\s*)([\w.]+)(?=\s*[,)])")  # of a call as R prints it
+_FIT = re.compile(r"(?:\w+::)?(?:lm|glm|glm\.nb|coxph|polr|multinom|svyglm|ivreg|plm|rq|lmer|glmer)\(")
+_SHOWN = re.compile(r"(?:\w+\()*([\w.]+)\b(?!\()")
+_PIPED = (".", "_")  # what a call says of data that a pipe gives it
 _DATA = re.compile(r"^\s*data:  ?\S", re.M)  # of a test
 _OF_SOME = re.compile(r"\bsubset\s*=(?!=)|\b(?:subset|filter)\(")
 _FUNCTION = re.compile(r"Call:\s*(?:[\w.]+::)?([\w.]+)\(")
@@ -32,8 +38,8 @@ _READERS = (mixed_output, quantile_output, r_output)
 
 @dataclass(frozen=True)
 class Print:
-    """What R printed below a command, '' where it is not shown; `made`: of data that take some records of others, what
-    they were made by.
+    """What R printed below a command, '' where it is not shown; `made`: of data in either that take some records of
+    others, what they were made by.
     """
 
     command: str
@@ -48,8 +54,7 @@ class Print:
     @property
     def made_whom(self) -> str:
         """What the data that a command names are made by, where these are some of others."""
-        named = [made for name, made in self.made.items() if re.search(rf"(?<![\w.]){re.escape(name)}\b", self.command)]
-        return named[0] if named else ""
+        return next((self.made[name] for name in _NAME.findall(self.command) if name in self.made), "")
 
 
 def regression_of_session(
@@ -138,13 +143,29 @@ def prints_of(text: str) -> list[Print]:
         else:
             lines.append(line)
     found.append(Print(command, "\n".join(lines)))
-    made, prints = dict[str, str](), list[Print]()
-    for each in found:
-        prints.append(replace(each, made=dict(made)))
-        if given := _MADE.fullmatch(each.command):
-            made.pop(given[1], None)
-            made |= {given[1]: given[2]} if is_of_some(given[2]) else {}
-    return [each for each in prints if each.command or each.text.strip()]
+    return [each for each in _with_data(found) if each.command or each.text.strip()]
+
+
+def _with_data(prints: Iterable[Print]) -> Iterator[Print]:
+    """Prints with what data in them were made by, of a fit when it was made."""
+    made, fits = dict[str, str](), dict[str, Mapping[str, str]]()
+    for each in prints:
+        names = [*_NAME.findall(each.command), *(found[2] for found in _OF_DATA.finditer(each.text))]
+        own: Mapping[str, str] = {name: made[name] for name in names if name in made}
+        shown = _SHOWN.match(each.command)
+        yield replace(each, made=fits.get(shown[1], own) if shown else own)
+        given = _MADE.fullmatch(each.command)
+        if given is None:
+            continue
+        name, by = given[1] or given[4], given[2] or given[3]
+        first = _FIRST.match(by)
+        whom = by if is_of_some(by) else made.get(first[1], "") if first else ""
+        for names_of in (made, fits):
+            names_of.pop(name, None)
+        if _FIT.match(by):
+            fits[name] = own
+        elif whom:
+            made[name] = whom
 
 
 def _is_page(source: Source) -> bool:
@@ -171,14 +192,10 @@ def _by_call(prints: Sequence[Print], place: str) -> Iterator[Print]:
 
 def _of_data(part: Print) -> Print:
     """A print whose call says of its data what they were made by."""
-    text = part.text
-    for name, made in part.made.items():
-        text = re.sub(rf"(\bdata\s*=\s*){re.escape(name)}(?=\s*[,)])", rf"\g<1>{_literal(made)}", text)
-    return replace(part, text=text, made={} if text == part.text else part.made)
-
-
-def _literal(made: str) -> str:
-    return made.replace("\\", r"\\")
+    whom = part.whom
+    made = {**part.made, **(dict.fromkeys(_PIPED, whom) if whom else {})}
+    text = _OF_DATA.sub(lambda found: found[1] + made.get(found[2], found[2]), part.text)
+    return replace(part, text=text, made={} if text == part.text else made)
 
 
 def _reader(source: Source, part: Print) -> object | None:

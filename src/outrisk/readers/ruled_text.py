@@ -38,8 +38,10 @@ def _tabled(source: Source) -> Source | None:
 def _table(lines: Sequence[str]) -> PrintedTable | None:
     """The only table of a text: its head between the first two rules, what stands above it, and below its last."""
     rules = [at for at, line in enumerate(lines) if _RULE.fullmatch(line)]
-    wide = [at for at in rules if len(lines[at].strip()) == max(len(lines[each].strip()) for each in rules)]
-    body = [at for at in range(rules[0], rules[-1]) if at not in rules and lines[at].strip()] if len(wide) > 2 else []
+    widest = max((len(lines[at].strip()) for at in rules), default=0)
+    wide = [at for at in rules if len(lines[at].strip()) == widest]
+    between = range(rules[0], rules[-1]) if len(wide) > 2 else ()
+    body = [at for at in between if lines[at].strip() and not _RULE.fullmatch(lines[at])]
     numbers = [at for at in body if at > wide[1]]
     if not numbers or any(re.match(r"\. \w", lines[at]) for at in body):
         return None
