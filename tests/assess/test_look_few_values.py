@@ -1,5 +1,6 @@
 """What means, sds, quantiles and shape of a few people leave of their values, held against all sets of values."""
 
+from dataclasses import replace
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -7,9 +8,9 @@ import pytest
 
 from outrisk.appetite import Appetite
 from outrisk.assess.look import look
-from outrisk.assess.look.of_few_values import few_values_told
+from outrisk.assess.look.of_few_values import few_values_told, summaries_of
 from outrisk.assess.look.printed import Numbers
-from outrisk.assess.look.sets_of_values import in_order, sets_that_fit
+from outrisk.assess.look.sets_of_values import Work, in_order, sets_that_fit
 from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import Microdata
 from outrisk.outputs import REGISTRY
@@ -52,6 +53,14 @@ def shape(*statistics, **more):
 def told(data, *entries):
     outputs = built(*entries)
     return list(few_values_told(outputs, Numbers.of(outputs, data), data, Appetite()))
+
+
+def test_numbers_of_records_that_nothing_bounds_from_below_begin_with_one():
+    data, outputs = data_of([3, 7]), built(means("mean", "sd"))
+    (group,) = summaries_of(outputs, Numbers.of(outputs, data), data)
+    assert not group.may_be_others(0, 2, Work())
+    open_ = replace(group, records=(np.full(2, -np.inf), group.records[1]))
+    assert open_.may_be_others(0, 2, Work()) == (group.sets(0, 1, Work()) is None or len(group.sets(0, 1, Work())) > 0)
 
 
 def tried(ages, *entries):

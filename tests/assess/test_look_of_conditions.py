@@ -12,7 +12,7 @@ from outrisk.assess.look.of_conditions import conditions_told
 from outrisk.assess.look.printed import Numbers
 from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import Microdata
-from outrisk.outputs import Frequencies, Magnitudes
+from outrisk.outputs import REGISTRY, Frequencies, Magnitudes
 from outrisk.outputs.tables.protection import Protection
 
 APPETITE = Appetite()
@@ -62,6 +62,17 @@ def test_nobody_of_a_group_is_among_the_cases():
     assert [(each.rule, each.certain, each.people) for each in found if each.about != "eth"] == [
         ("values excluded", False, 40)
     ]
+
+
+def test_a_finer_table_of_complete_cases_hides_nothing_that_a_coarser_one_of_the_subset_tells():
+    data = records((0, 0, 2, 0, 0, 7), (1, 0, 2, 1, 0, 6), (0, 1, 0, 0, 0, 9), (1, 0, 0, 1, 0, 8))
+    old = table(("ill", "old"), "old == 'yes'", protection=Protection(threshold=10))
+    (of_sick,) = REGISTRY["proportions"](kind="proportions", event="sick", by=["ill"], statistics=["n"]).build(
+        CODEBOOK, 1
+    )
+    for outputs in ([old], [old, of_sick]):
+        (found,) = told(outputs, data, "old")
+        assert (found.about, found.people, found.places) == ("old", 13, "ill=yes: all old=no")
 
 
 def test_the_rest_of_the_condition_is_what_the_reader_knows():

@@ -68,7 +68,7 @@ def _by_cells(numbers: Numbers, data: Microdata, larger: Kind, smaller: Kind, pa
     """By each table, without the variable itself: cells of nobody in the subset, and of nobody outside it."""
     rows = numbers.records(larger, data)
     if not larger.where:
-        for table in numbers.tables(smaller, name):
+        for table in numbers.tables(smaller, name, largest=False):
             known = numbers.over(smaller, table)
             if known is not None and (known.high <= 0).any():
                 yield _told(data, rows, pair, name, table, known.high <= 0, "", smaller.where, False)

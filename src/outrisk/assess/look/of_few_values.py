@@ -105,7 +105,7 @@ class Summaries:
 
     def may_be_others(self, at: int, n: int, work: Work) -> bool:
         """Whether other numbers of records than n may have the printed numbers of a cell."""
-        least, most = max(int(self.records[0][at]), 1), int(self.records[1][at])
+        least, most = int(max(self.records[0][at], 1.0)), int(self.records[1][at])
         some = (self.sets(at, each, work) for each in range(least, most + 1) if each != n)
         return any(sets is None or len(sets) for sets in some)
 

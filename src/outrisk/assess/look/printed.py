@@ -154,9 +154,16 @@ class Numbers:
             sets = {one & other for one in sets for other in self.closed.get(kind, {})}
         return self._largest(sets)
 
-    def tables(self, kind: Kind, without: str = "") -> list[tuple[str, ...]]:
-        """Variables of the tables of a kind, but for one; the largest sets of them."""
-        return self._largest({by - {without} for by in self.closed.get(kind, {})})
+    def tables(self, kind: Kind, without: str = "", largest: bool = True) -> list[tuple[str, ...]]:
+        """Variables of the tables of a kind, but for one; the largest sets of them, or these first and then all others,
+        of which each may be told what the larger ones leave open.
+        """
+        sets = {by - {without} for by in self.closed.get(kind, {})}
+        first = self._largest(sets)
+        if largest:
+            return first
+        every = sorted(tuple(sorted(each, key=self.codebook.index)) for each in sets)
+        return [*first, *(each for each in every if each not in first)]
 
     def _largest(self, sets: set[frozenset[str]]) -> list[tuple[str, ...]]:
         largest = [each for each in sets if not any(each < other for other in sets)]
