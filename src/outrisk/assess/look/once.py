@@ -31,11 +31,12 @@ def once(data: Microdata, key: tuple[object, ...], make: Callable[[], _T]) -> _T
 def some(data: Microdata, key: tuple[object, ...], make: Callable[[], _T]) -> _T:
     """As `once`, of what takes much room: the last few are kept."""
     last: dict[tuple[object, ...], _T] = once(data, ("last",), dict)
-    if key not in last:
+    found = last.get(key)
+    if found is None:
         if len(last) >= _MOST_TABLES:
-            del last[next(iter(last))]
-        last[key] = make()
-    return last[key]
+            last.pop(next(iter(last)), None)
+        found = last[key] = make()
+    return found
 
 
 def forget(data: Microdata) -> None:
