@@ -66,7 +66,8 @@ def tidied(grid: Grid, by: Sequence[str], counts: bool, value: str, codebook: Co
     grid = _without_sizes(grid, is_level, counts, place)
     if counts:
         if grid and len(grid[0]) > 2 and any(map(is_level, grid[0][1:])):
-            grid = [["Total" if cell.casefold() == "n" else cell for cell in grid[0]], *grid[1:]]
+            heads = ["Total" if cell.casefold() == "n" and not is_level(cell) else cell for cell in grid[0]]
+            grid = [heads, *grid[1:]]
         grid = [[_total(cell) for cell in row] if not at else [_total(row[0]), *row[1:]] for at, row in enumerate(grid)]
         grid = _without_percents(grid, is_level, place)
     if value:
