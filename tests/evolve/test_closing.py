@@ -17,7 +17,7 @@ from outrisk.evolve.acceptance import Nearest, Settled, Standing
 from outrisk.evolve.around import equations_at
 from outrisk.evolve.by_refit import by_refit
 from outrisk.evolve.candidate import Candidate
-from outrisk.evolve.closing import Closing
+from outrisk.evolve.closing import EACH, Closing
 from outrisk.evolve.linear_map import linearise
 from outrisk.evolve.local_search import _Search
 from outrisk.evolve.loop import evolve
@@ -207,6 +207,19 @@ def test_a_round_says_whether_it_gains_to_first_order(problem, begun, monkeypatc
     monkeypatch.undo()
     candidate.codes[:] = before
     assert closing.round(candidate.codes, equations, linear, rng)
+
+
+def test_swaps_that_change_little_are_kept_until_their_records_change(problem, begun):
+    candidate, linear, rng = begun
+    closing = Closing()
+    closing.round(candidate.codes, closing.look(linear, candidate, True), linear, rng)
+    kept = closing.kept(candidate.codes)
+    assert 20 < kept.count <= 1_500 // EACH and len(np.unique(kept.record)) == len(kept.record)
+    codes = candidate.codes.copy()
+    codes[kept.record[kept.of == 3]] += 1
+    left = closing.kept(codes)
+    assert left.count == kept.count - 1 and not np.isin(kept.record[kept.of == 3], left.record).any()
+    assert np.array_equal(left.after, kept.after[kept.of != 3])
 
 
 def test_the_nearest_data_set_has_fewest_numbers_beyond(problem, begun):

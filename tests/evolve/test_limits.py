@@ -58,7 +58,7 @@ LIMITS = {  # numbers that tune nothing: guards of the arithmetic, sizes of memo
     "calibrated.WITHIN", "linear_map.WITHIN", "calibrated.RECORDS", "calibrated.NUMBERS",
     "calibrated.OF_MODELS", "calibrated.MANY", "closing.BRIEF", "closing.FEW",
     "local_search.LEAST_VISITS", "local_search.TOLD",
-    "local_search.MOST_VISITS", "closing.KICKS", "closing.PATIENT", "closing.SEEN",
+    "local_search.MOST_VISITS", "closing.EACH", "closing.KICKS", "closing.PATIENT", "closing.SEEN",
     "closing.EARLY", "closing.LATE", "closing.FAR", "closing.HEAVY",
     "swaps.NUMERIC", "swaps.TRIED", "swaps.AIMED", "shaped.GROUPS", "shaped.TURNS", "schedule.STILL",
     "moves.SWEEPS",

@@ -11,6 +11,7 @@ number worse. Of many numbers, which have few rounds, those that are near count 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,7 @@ NEARER = 2  # the same, once all numbers have been near
 EARLY, LATE = 30, 300  # rounds that it has at least; times the numbers that are far, after which it does not go on
 FAR, HEAVY = 20, 30.0  # numbers far, up to which there is emphasis on them; what it grows to at most
 BRIEF, FEW = 250, 2  # numbers of regressions beyond which rounds are few of a large problem (mixed); how many
+EACH = 8  # records for each swap that is kept, at least
 LESS = 0.9  # of how far inside its digits a number was to be brought, each round that it is far
 OTHERS = 3  # times the numbers, of the swaps not made by their shares that may be made after all
 HEAT = 0.1  # of the mean square of what is missed, that annealing begins with where numbers may be off
@@ -51,9 +53,10 @@ class Closing:
     swaps; their sampling errors (total k,); rounds, those of late without gain, and those that went on all the same;
     generations in which tables of counts were mended, and how many there had been when sums of values were last met;
     whether rounds are few, as they take long; whether people are so few that it begins from another start wherever it
-    stands still; whether numbers are so few that it does where it is in vain; what emphasis is on each number (total
-    k,), None at first; how far inside coarse digits each is to be brought, in sampling errors, None: one; whether all
-    numbers have been near; and how its own nearest data set stands.
+    stands still; whether numbers are so few that it does where it is in vain; swaps that change little, drawn in
+    earlier rounds, and what their records were; what emphasis is on each number (total k,), None at first; how far
+    inside coarse digits each is to be brought, in sampling errors, None: one; whether all numbers have been near; and
+    how its own nearest data set stands.
     """
 
     near: float = TUNING.near[0]
@@ -67,6 +70,7 @@ class Closing:
     brief: bool = False
     few: bool = False
     again: bool = True
+    small: list[NDArray[Any]] = field(default_factory=list)
     emphasis: Array | None = None
     inside: Array | None = None
     arrived: bool = False
@@ -103,6 +107,23 @@ class Closing:
         if self.errors is None or (afresh and (self.rounds + self.mended) % (2 * TUNING.stuck) == 0):
             self.errors = np.nan_to_num(linear.problem.sampling_errors(candidate.codes))
         return equations_at(linear, candidate, self.errors, self.resizes)
+
+    def kept(self, codes: Codes) -> Edits | None:
+        """Those of the swaps kept whose records are as they were."""
+        if not self.small:
+            return None
+        record, after, of, before = self.small
+        edits = Edits(record, after, of, int(of.max(initial=-1)) + 1)
+        changed = (codes[edits.record] != before).any(axis=1)
+        return edits.some(np.bincount(edits.of, changed, edits.count) == 0)
+
+    def keep(self, codes: Codes, edits: Edits, size: Array) -> None:
+        """Keep those of the swaps that change numbers least, but do, of which `size` (count,) says how much."""
+        least = np.argsort(np.where(size > 0.0, size, np.inf))[: min(TUNING.swaps // 4, len(codes) // EACH)]
+        some = np.zeros(edits.count, np.bool_)
+        some[least] = size[least] > 0.0
+        edits = edits.some(some)
+        self.small = [edits.record, edits.after, edits.of, codes[edits.record]]
 
     def mends(self, out: int) -> bool:
         """Whether tables of counts are mended in this generation, so many counts being out of their ranges."""
@@ -207,6 +228,7 @@ class Closing:
         edits = self._drawn(codes, equations, linear, asked, rng)
         rows = changes_by(equations, codes, edits) / scale
         size = np.sqrt(((rows / wide) ** 2).sum(axis=1))
+        self.keep(codes, edits, size)
         some = self.short(size, asked, rng)
         if len(some) < 2:
             return False
@@ -240,16 +262,17 @@ class Closing:
         """Swaps that leave the kept totals as they are, among any records, or those that bear on a number that is off:
         half of them between records that are alike in most, half by sorting.
         """
-        sums = aimed(equations, codes, rng)
-        who = drawn_from(equations, asked, codes, TUNING.swaps // 3, rng)
-        who = who[~np.isin(who, sums.record)]
+        kept, sums = self.kept(codes), aimed(equations, codes, rng)
+        if sums.count:
+            kept = sums if kept is None else sums.beside(kept.without(sums.record))
+        who = drawn_from(equations, asked, codes, kept, TUNING.swaps // 3, rng)
         alike, sorted_ = np.array_split(who, 2)
         found = self._swaps(codes, equations, linear, alike[:SEEN], sorted_[:SEEN], rng)
         more = exchanged_by_kinds(equations, asked, codes, rng)
         if more is not None:
-            more = more.without(sums.record)
-            found = more.beside(found.without(more.record))
-        return within(linear.problem, codes, sums.beside(found), equations.room, rng)
+            free = more if kept is None else more.without(kept.record)
+            found = free.beside(found.without(free.record))
+        return within(linear.problem, codes, kept.beside(found) if kept is not None else found, equations.room, rng)
 
     def _swaps(
         self,
@@ -312,15 +335,15 @@ def make(codes: Codes, edits: Edits, some: NDArray[np.int64]) -> None:
 
 
 def drawn_from(
-    equations: Equations, asked: Array, codes: Codes, few: int, rng: np.random.Generator
+    equations: Equations, asked: Array, codes: Codes, kept: Edits | None, few: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Records in random order: all, or, if they are more than `few`, half of the time those that bear on a number that
-    is off.
+    """Records in random order, but those of swaps kept: all, or, if they are more than `few`, half of the time those
+    that bear on a number that is off.
     """
     who: NDArray[np.int64] = rng.permutation(len(codes))
     if len(codes) > few and asked.any() and rng.random() < 0.5:
         who = _around_off(equations, asked, codes, rng)
-    return who
+    return who if kept is None else who[~np.isin(who, kept.record)]
 
 
 def _around_off(equations: Equations, asked: Array, codes: Codes, rng: np.random.Generator) -> NDArray[np.int64]:

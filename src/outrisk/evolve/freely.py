@@ -87,7 +87,9 @@ class Freely(Closing):
         """Of any records, or those that bear on a number that is off: changes of one each, and swaps, of which what
         numbers change by is smaller.
         """
-        who = drawn_from(equations, asked, codes, 0, rng)[: 3 * TUNING.swaps]
+        kept = self.kept(codes)
+        who = drawn_from(equations, asked, codes, kept, 0, rng)[: 3 * TUNING.swaps]
         alone, alike, sorted_ = np.split(who, [4 * len(who) // 6, 5 * len(who) // 6])
         edits = changed_alone(linear.problem, codes, alone, rng)
-        return edits.beside(self._swaps(codes, equations, linear, alike, sorted_, rng))
+        edits = edits.beside(self._swaps(codes, equations, linear, alike, sorted_, rng))
+        return kept.beside(edits) if kept is not None else edits

@@ -36,7 +36,7 @@ class Tuning:
     loose: float = 3e-3  # of a standard deviation over samples of the pool: as near is near enough (by hand)
     stride: float = 0.05  # relative entropy of new weights to old ones in a step (census: 0.2 diverges)
     # Closing in by balanced batches of swaps, after tables of counts are mended (closing.py, swaps.py, mending.py)
-    swaps: int = 6_000  # drawn in a round; twice as many are annealed, a third looked for (census)
+    swaps: int = 6_000  # drawn in a round; twice as many are annealed, a quarter is kept, a third looked for (census)
     mended: int = 200  # records among which tables are mended alone (census)
     tightness: tuple[float, float] = (0.25, 0.4)  # of all while tables are mended (census), and afterwards (mixed)
     near: tuple[float, float] = (0.05, 5e-4)  # sampling errors to bring numbers to, at first and at last (groups)
