@@ -98,8 +98,9 @@ def read(source: Source, model: int | None = None) -> Coefficients:
     called = call_of(source.text) if at is not None else Call()
     comma = source.comma and at is None
     if at is None:
-        printed = rows_of_tibble(source.text) or ([] if source.delimited else _frame(source))
-        columns = _columns(printed or _frame(source) or source.grid, source.name, bool(printed))
+        tibble, frame = rows_of_tibble(source.text), _frame(source)
+        printed = bool(tibble) or (bool(frame) and not source.delimited)
+        columns = _columns(tibble or frame or source.grid, source.name, printed)
         rows, model_of = columns.rows, OfModel(unread=columns.unread)
     else:
         columns = _Columns()

@@ -75,11 +75,7 @@ def regression_of_session(
     for less in (some, {text for text in by_text if not call_of(text).function}):
         if {text for text, is_one in is_of.items() if is_one} - less:
             is_of |= dict.fromkeys(less, False)  # an output of all, or what is printed again without its call
-    return replace(source, text=one_of_several([*map(_text, models)], is_of, number, _listed(models), place))
-
-
-def _text(part: Print) -> str:
-    return part.text
+    return replace(source, text=one_of_several([each.text for each in models], is_of, number, _listed(models), place))
 
 
 def table_of_session(source: Source, entry: Entry, codebook: Codebook, place: str, number: int | None) -> Source:
