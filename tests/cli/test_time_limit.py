@@ -6,7 +6,9 @@ from types import SimpleNamespace
 import pytest
 from command import outrisk, refused, write_study
 
+from outrisk.api import studies
 from outrisk.assess import study_run
+from outrisk.progress import COLUMNS
 
 LONG = {"preset": "paper", "generations": 1_000_000, "population": 20}
 
@@ -92,3 +94,15 @@ def test_the_limit_ends_the_forecast_too_and_says_what_it_does_not_end(tmp_path,
     code, _, err = outrisk(capsys, "assess", path, "--out", tmp_path / "run", "--time-limit", 3)
     assert code == 2 and "the time limit of 3 s is up, and no run has ended" in err
     assert "The direct look before them, and what is measured and written after them, take the time" in err
+    assert "The direct look at 2 outputs found no small cell" in err  # which came in time, and is not lost
+
+
+def test_what_goes_on_after_the_runs_is_told_stage_by_stage(tmp_path, capsys, monkeypatch):
+    told = []
+    monkeypatch.setattr(studies.Stages, "say", lambda self, what: told.append(what))
+    path = write_study(tmp_path, {"study": {"runs": 1, "folds": [2]}})
+    assert outrisk(capsys, "assess", path, "--out", tmp_path / "run", "--quiet")[0] == 0
+    stages = ["working out what they say together", "proving what holds for certain", "deciding"]
+    stages += ["writing the synthetic data", "rendering the report"]
+    assert told == [f"all runs done; {stage}" for stage in stages]
+    assert all(len(each) <= COLUMNS - 2 for each in told)

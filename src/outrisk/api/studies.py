@@ -299,14 +299,15 @@ def carry_out(study: StudyRun, halt: Event, console: Console) -> None:
         import_meanwhile()
     outlook = Outlook(len(study.jobs), len(study.done), study.workers, study.assessment.settings.generations)
     with Progress("runs", outlook, console) as progress:
-        if not console.quiet:
-            if study.left and study.study.file.study.time_limit is not None:
-                progress.say(_UNLIMITED)
+        if not console.quiet and study.left:
+            limited = study.study.file.study.time_limit is not None
+            if limited:
+                progress.say(f"{_UNLIMITED}\n{study.outright}")
             found = study.foretell(halt, end)
             if found is not None:
                 progress.expect(found.likely)
             if found is not None and found.most >= _LONG:
-                progress.say(foretold(study, found))
+                progress.say(foretold(study, found) if limited else f"{study.outright}\n{foretold(study, found)}")
         study.carry_out(halt, watch, end)
     wanted = [] if halt.is_set() else study.wanted_subsets
     if wanted:
@@ -353,14 +354,14 @@ def write_study(
     """
     directory = run.directory
     assert directory is not None
+    ended = "all runs done" if run.all_runs else f"{len(run.done)} of {len(run.jobs)} runs done"
     with Stages(console or Console(quiet=True)) as stages:
         if run.done and (run.whole or run.late or not directory.replaces):
             directory.begin_results()
-            stages.say("all runs done; working out what they say together")
-            run.write(directory)
-            stages.say("all runs done; writing the synthetic data")
+            run.write(directory, lambda stage: stages.say(f"{ended}; {stage}"))
+            stages.say(f"{ended}; writing the synthetic data")
             run.write_synthetic(directory.synthetic)
-        stages.say("all runs done; rendering the report")
+        stages.say(f"{ended}; rendering the report")
         rendered = (run.whole or run.late) and rendering(lambda: render(directory.folder))
     if rendered and run.whole:
         run.complete(directory)

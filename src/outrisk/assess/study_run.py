@@ -341,6 +341,11 @@ class StudyRun:
         of = self.assessment
         return found_in_study(self.study, self.data, of.outputs, of.rules, self.beside_data)
 
+    @property
+    def outright(self) -> str:
+        """That in a sentence or two, what is certain first."""
+        return in_a_sentence(self.findings, len(self.assessment.outputs))
+
     @cached_property
     def certain(self) -> CertainPeople:
         """What the outputs prove to an intruder who knows everybody's keys."""
@@ -423,8 +428,11 @@ class StudyRun:
             remarks=self.study.remarks(self.assessment.original.codebook),
         )
 
-    def write(self, directory: RunFiles) -> None:
-        """Write every file of a run directory but the synthetic data and the report; first that it is not complete."""
+    def write(self, directory: RunFiles, tell: Callable[[str], None] = lambda stage: None) -> None:
+        """Write every file of a run directory but the synthetic data and the report; first that it is not complete.
+        `tell` hears what begins.
+        """
+        tell("working out what they say together")
         directory.json("manifest.json", self.manifest)
         _ = self._guesses  # which takes its time
         if "register" not in self.study.file.intruder:
@@ -434,8 +442,10 @@ class StudyRun:
             with threadpool_limits(limits=1), ThreadPoolExecutor(1) as aside:
                 proved = aside.submit(lambda: self.certain.summary)
                 self._write_results(directory)
+                tell("proving what holds for certain")
                 directory.json("certain.json", proved.result())
         self.backend.end_forked()
+        tell("deciding")
         self._decide(directory)
         self._write_contributions(directory)
 
@@ -458,8 +468,7 @@ class StudyRun:
         if self.assessment.given:
             rows = (shown(row) for refit in self.beside_data for row in refit.rows())
             directory.rows("given.csv", Given, rows)
-        outright = in_a_sentence(self.findings, len(self.assessment.outputs))
-        directory.json("risk.json", replace(summarise(self.assessment, self.jobs, results), outright=outright))
+        directory.json("risk.json", replace(summarise(self.assessment, self.jobs, results), outright=self.outright))
         threshold = self.study.file.appetite.safe_threshold
         pairs = differencing.differences(self.assessment.outputs, self.assessment.original, threshold)
         directory.rows("differencing.csv", Difference, pairs)
