@@ -19,6 +19,7 @@ from fair import OCCUPATIONS, frame
 from sessions import entry, write_folder, write_session
 
 from outrisk.acro.command import read_command
+from outrisk.acro.session import _failed
 from outrisk.config import read_study
 from outrisk.load import load_study_data
 from outrisk.outputs import release
@@ -286,6 +287,23 @@ def test_faults_of_the_fixture(shared, capsys):
     assert "xt_religion_affair minus xt_religion_affair_nostudent (difference of outputs)" in said
     assert "olsr_few (degrees of freedom) 7 residual" in said and "logitr_over25 (command cut off)" in said
     assert "(checksum)" not in said and "cannot be read" not in said
+    assert "output_7 (failed in ACRO) It fails ACRO's own checks (NKCheck: 4 cells; PPercentCheck: 5 cells; " in said
+    assert "(MinimumThresholdCheck: 1 cells; MinimumDoFCheck: dof=6 < 10)" in said
+    assert "The researcher asks for an exception: Shape of the distribution only." in said
+    assert "output_18, output_34, output_39, output_41, output_42 (not looked at) 10 outputs" in said
+    for key, said_of in json.loads((shared / "fixtures" / "acro_fair" / "results.json").read_text())["results"].items():
+        assert said_of["status"] != "fail" or f"{key} (" in said  # nothing that ACRO fails goes without a word
+
+
+def test_failed_checks_are_read_from_a_summary():
+    assert _failed("fail; threshold: 6 cells may need suppressing; p-ratio: 5 cells may need suppressing; ") == (
+        "MinimumThresholdCheck: 6 cells",
+        "PPercentCheck: 5 cells",
+    )
+    assert _failed("Mean : \nNKCheck: fail - 4 cells may need suppressing.\n PPercentCheck: pass\n") == (
+        "NKCheck: 4 cells",
+    )
+    assert _failed("MinimumDoFCheck: pass dof=6362 >= 10") == _failed("pass") == _failed("") == ()
 
 
 def test_faults_of_a_folder_worst_first(tmp_path, capsys):

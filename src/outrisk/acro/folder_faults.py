@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
@@ -25,8 +25,10 @@ _WORST = (
     "difference of outputs",
     "small cells",
     "degrees of freedom",
+    "failed in ACRO",
     "command cut off",
     "cannot be read",
+    "not looked at",
 )
 
 
@@ -54,6 +56,8 @@ def folder_faults(session: Session) -> list[Fault]:
     found += _small_cells(session, tables)
     found += _recoverable(tables)
     found += _differences(session, tables)
+    found += _failed(session, found)
+    found += _not_seen(session, {table.key for table in tables}, found)
     return sorted(found, key=lambda fault: (_WORST.index(fault.rule), -fault.cells))
 
 
@@ -158,6 +162,38 @@ def _small_cells(session: Session, tables: Sequence[CountTable]) -> Iterator[Fau
                 _places(table, small),
                 "Merge levels, or withhold these cells and enough others.",
             )
+
+
+def _failed(session: Session, found: Sequence[Fault]) -> Iterator[Fault]:
+    """Outputs that fail checks of ACRO and are not suppressed or rounded, of which nothing else says why."""
+    told = {fault.output for fault in found if fault.rule != "command cut off"}
+    for result in session.results:
+        if result.key in told or result.mitigation in ("suppress", "round"):
+            continue
+        if result.failed or result.status == "fail":
+            why = "; ".join(result.failed) or "it does not say which"
+            asked = f" The researcher asks for an exception: {result.exception}" if result.exception else ""
+            yield Fault(
+                "failed in ACRO",
+                result.key,
+                f"It fails ACRO's own checks ({why}).{asked}",
+                len(result.flagged),
+                advice="Withhold what fails, or decide on the exception; with the data it is told whom it is about.",
+            )
+
+
+def _not_seen(session: Session, counts: Collection[str], found: Sequence[Fault]) -> Iterator[Fault]:
+    """Outputs of whose numbers nothing is known without data."""
+    known = {*counts, *(fault.output for fault in found)}
+    theirs = [result for result in session.results if not result.key.endswith(OWN)]
+    left = [result.key for result in theirs if result.key not in known and result.type != "regression"]
+    if left:
+        yield Fault(
+            "not looked at",
+            ", ".join(left),
+            f"{len(left)} outputs are no tables of counts: without data only their files and what ACRO says was read.",
+            advice="Look at each, or give the data: `outrisk init --acro FOLDER --data DATA`, then `outrisk check`.",
+        )
 
 
 def _places(table: CountTable, cells: Mapping[tuple[str, ...], float]) -> str:

@@ -23,7 +23,9 @@ _LARGEST = 50_000_000
 
 @dataclass(frozen=True)
 class Result:
-    """One output of a session. cells: (row, column) of data cells by check that they fail, from 0."""
+    """One output of a session. failed: what its summary says of checks that it fails; cells: (row, column) of data
+    cells by check that they fail, from 0.
+    """
 
     key: str
     type: str
@@ -34,6 +36,7 @@ class Result:
     command: str = ""
     comments: tuple[str, ...] = ()
     exception: str = ""
+    failed: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     cells: Mapping[str, frozenset[tuple[int, int]]] = field(default_factory=dict)
     dof: float | None = None
@@ -138,13 +141,26 @@ def _result(folder: Path, key: str, entry: Any) -> Result:
         status=str(entry.get("status", "")),
         command=str(entry.get("command", "")),
         comments=_texts(entry.get("comments")),
-        exception=str(entry.get("exception", "") or ""),
+        exception=str(entry.get("exception", "") or "").strip(),
+        failed=_failed(str(entry.get("summary", "") or "")),
         files=tuple(files),
         cells={name: frozenset(found) for name, found in cells.items()},
         dof=float(dof) if isinstance(dof, int | float) and not isinstance(dof, bool) else None,
         dependent=_texts(fair.get("dependent")),
         independent=_texts(fair.get("independent")),
     )
+
+
+def _failed(summary: str) -> tuple[str, ...]:
+    """Checks that a summary says are failed, each with what it says of it, as `MinimumThresholdCheck: 6 cells` of
+    'MinimumThresholdCheck: fail - 6 cells may need suppressing'; acro 0.4.x writes 'fail; p-ratio: 5 cells ...'.
+    """
+    found = re.findall(r"(\w+Check): fail\b[\s-]*(.*?)(?=[A-Z][a-zA-Z]+ : |\w+Check:|\n|$)", summary)
+    if not found and summary.strip().startswith("fail;"):
+        parts = [part.partition(":") for part in summary.strip()[5:].split(";") if part.strip()]
+        found = [(_CHECK_NAMES.get(name.strip(), name.strip()), what) for name, _, what in parts]
+    said = [(name, what.strip().rstrip(".").removesuffix(" may need suppressing")) for name, what in found]
+    return tuple(dict.fromkeys(f"{name}: {what}" if what else name for name, what in said))
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
