@@ -11,6 +11,7 @@ from outrisk.report.compose import Section, asset
 
 _ROWS = 4  # more where as many rules find something certain
 _ALSO = 2  # further findings of a rule that are named, where what they tell is certain
+_NAMED = 4  # outputs of the others that are named
 _WORDS = {"what": 32, "advice": 14}  # of whole sentences, where all rows are taken; more where there are fewer
 _NAME, _SHORT = 7, 4  # words of an output's name
 
@@ -56,7 +57,10 @@ def _others(rows: list[Finding]) -> str:
         f"{row.about or 'a value'} of {formats.plural(row.people, 'person')} ({formats.cut(row.output, _SHORT)})"
         for row in most[:_ALSO]
     ]
-    told += [formats.plural(len(most) - _ALSO, "further finding")] if len(most) > _ALSO else []
+    if len(most) > _ALSO:
+        left = list(dict.fromkeys(formats.cut(row.output, _SHORT) for row in most[_ALSO:]))
+        named = [*left[:_NAMED], *([f"{len(left) - _NAMED} more"] if len(left) > _NAMED else [])]
+        told += [f"{formats.plural(len(most) - _ALSO, 'further finding')} ({formats.names(named)})"]
     return f"Also {formats.names(told)}" if told else ""
 
 
