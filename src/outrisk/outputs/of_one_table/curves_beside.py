@@ -29,8 +29,8 @@ def events_told(codebook: Codebook, outputs: Sequence[Released]) -> Iterator[Rel
         found = with_at_risk(one, outputs) if isinstance(one.output, Survival) else None
         if found is None:
             continue
-        curves, low, high, names = found
-        curves, low, high, _ = with_events(curves, low, high)
+        curves, low, high, in_all, names = found
+        curves, low, high, _ = with_events(curves, low, high, in_all)
         known = told_apart(curves, low, high)
         if not known.any():
             continue
@@ -55,9 +55,10 @@ def _as_table(table: Frequencies, curves: Survival, known: NDArray[np.bool_], ha
     return released(table, low.ravel(), high.ravel())
 
 
-def with_at_risk(one: Released, others: Sequence[Released]) -> tuple[Survival, Array, Array, list[str]] | None:
+def with_at_risk(one: Released, others: Sequence[Released]) -> tuple[Survival, Array, Array, Array, list[str]] | None:
     """Released survival curves with numbers at risk, which were not released, as others tell them: the curves, from
-    where to where their numbers lie, and the names of the others. None where no other one does.
+    where to where their numbers lie, how many are in each group at most, and the names of the others. None where no
+    other one does.
     """
     curves = one.output
     if (
@@ -71,6 +72,7 @@ def with_at_risk(one: Released, others: Sequence[Released]) -> tuple[Survival, A
     by = curves.variables[:-1]
     shape = tuple(curves.codebook[name].size for name in by)
     least, most, names = np.zeros(shape), np.full(shape, np.inf), list[str]()
+    in_all = np.full(shape[:-1], np.inf)  # at most so many are in a group
     for other in filter(of_all_records, others):
         for counts in of_subset(curves.subset, other):
             if set(by) <= set(counts.by):
@@ -78,10 +80,15 @@ def with_at_risk(one: Released, others: Sequence[Released]) -> tuple[Survival, A
                 if (low > least).any() or (high < most).any():
                     least, most = np.maximum(least, low), np.minimum(most, high)
                     names.append(other.name)
+            elif set(by[:-1]) <= set(counts.by) and ((high := over(counts, by[:-1])[1]) < in_all).any():
+                in_all = np.minimum(in_all, high)
+                names.append(other.name)
     if not names:
         return None
     inside = tuple(slice(len(curves.codebook[name].values)) for name in by)
     ends = [each[inside].reshape(len(curves.groups), -1) for each in (least, most)]
     at = np.searchsorted(curves.support, curves.at)
-    low, high = (np.column_stack([each[:, ::-1].cumsum(axis=1)[:, ::-1], 0 * each[:, 0]])[:, at] for each in ends)
-    return *beside(curves, one.low, one.high, "at risk", low, high), list(dict.fromkeys(names))
+    low, high = (np.column_stack([each[:, ::-1].cumsum(axis=1)[:, ::-1], np.zeros(len(each))])[:, at] for each in ends)
+    in_groups = np.minimum(in_all[inside[:-1]].ravel(), ends[1].sum(axis=1))
+    high = np.minimum(high, in_groups[:, None])
+    return *beside(curves, one.low, one.high, "at risk", low, high), in_groups, list(dict.fromkeys(names))

@@ -106,17 +106,50 @@ def told_apart(curves: Survival, low: Array, high: Array) -> NDArray[np.bool_]:
     return np.asarray(at_risk & after & events & np.append(True, published[:-1]))
 
 
-def with_events(curves: Survival, low: Array, high: Array) -> tuple[Survival, Array, Array, NDArray[np.int64]]:
+def one_answer(curves: Survival, low: Array, high: Array, in_all: Array | None = None) -> NDArray[np.bool_]:
+    """At which groups and times of the support (groups, times) numbers released from low to high (k,) tell that
+    whoever has such a time had the event, or that nobody had: between two published times as many had it as have such
+    a time at most, or none. in_all (groups,): at most so many are in a group.
+    """
+    curves, low, high, _ = with_events(curves, low, high, in_all)
+    at_risk, events = (places_of(curves, statistic) for statistic in _COUNTS)
+    told = np.zeros((len(curves.groups), len(curves.support)), np.bool_)
+    if not events.size:
+        return told
+    fewest, most = np.clip(low[events], 0.0, None), high[events]
+    least, largest = (low[at_risk], high[at_risk]) if at_risk.size else (0.0 * fewest, np.full_like(most, np.inf))
+    at, support = curves.at, curves.support
+    after = np.zeros((len(fewest), len(at) + 1))  # at least so many have a time after each published one
+    for time in range(len(at) - 2, -1, -1):
+        after[:, time] = np.maximum(least[:, time + 1], after[:, time + 1] + fewest[:, time + 1])
+    up_to, before = np.searchsorted(support, at, side="right"), np.searchsorted(support, at)
+    left = (
+        np.full(len(fewest), np.inf) if in_all is None else in_all
+    )  # at most so many have a time after the one before
+    for time in range(len(at)):
+        if before[time] == (up_to[time - 1] if time else 0):  # no time lies between
+            left = np.minimum(left, largest[:, time])
+        everybody = (fewest[:, time] > 0) & (fewest[:, time] >= left - after[:, time])
+        inside = slice(up_to[time - 1] if time else 0, up_to[time])
+        told[:, inside] = (everybody | (most[:, time] == 0))[:, None]
+        left = np.minimum(left - fewest[:, time], largest[:, time])
+    return told
+
+
+def with_events(
+    curves: Survival, low: Array, high: Array, in_all: Array | None = None
+) -> tuple[Survival, Array, Array, NDArray[np.int64]]:
     """Curves with events too, in the ranges that survival and numbers at risk leave them, where these were released and
-    events were not; and from which of the numbers that were each follows.
+    events were not; and from which of the numbers that were each follows. in_all (groups,): as of `one_answer`.
     """
     if "events" in curves.columns or not {"survival", "at risk"} <= set(curves.columns):
         return curves, low, high, np.arange(len(low))
     survival, at_risk = (places_of(curves, statistic) for statistic in ("survival", "at risk"))
     half = half_digit(curves.decimals[survival]) * ROUNDING
+    begun = np.full(len(survival), np.inf) if in_all is None else in_all
     ends = [
-        _events_between(curves.support, curves.at, low[own], high[own], low[risk], high[risk], within)
-        for own, risk, within in zip(survival, at_risk, half, strict=True)
+        _events_between(curves.support, curves.at, low[own], high[own], low[risk], high[risk], within, n)
+        for own, risk, within, n in zip(survival, at_risk, half, begun.tolist(), strict=True)
     ]
     least, most = (np.array([each[end] for each in ends]) for end in (0, 1))
     return (*beside(curves, low, high, "events", least, most), _with_column(curves, np.arange(len(low)), survival))
@@ -139,10 +172,10 @@ def _with_column(curves: Survival, numbers: NDArray[Any], more: NDArray[Any]) ->
 
 
 def _events_between(
-    support: Array, at: Array, low: Array, high: Array, least: Array, most: Array, half: Array
+    support: Array, at: Array, low: Array, high: Array, least: Array, most: Array, half: Array, n: float
 ) -> tuple[Array, Array]:
-    """Fewest and most events of one group up to each time (times,), since the one before, where survival prints from
-    low to high (times,), to within `half`, and from `least` to `most` (times,) are at risk.
+    """Fewest and most events of one group, of `n` people at most, up to each time (times,), since the one before, where
+    survival prints from low to high (times,), to within `half`, and from `least` to `most` (times,) are at risk.
 
     Survival falls from time to time by factors 1 - d / n of d events among n at risk. All of these n are at least as
     many as are at risk at the end, and at most as many as were at the beginning; after d_1 of n_1 no more than n_1 -
@@ -150,7 +183,7 @@ def _events_between(
     is the number at risk. Who had the event is not at risk at the next time.
     """
     fewest = np.maximum.accumulate(np.where(np.isfinite(least), least, 0.0)[::-1])[::-1]
-    before = np.concatenate([[np.inf], np.minimum.accumulate(most)[:-1]])
+    before = np.concatenate([[n], np.minimum.accumulate(most)[:-1]])
     possible = np.diff(np.searchsorted(support, at, side="right"), prepend=0)
     one = (possible == 1) & np.isin(at, support)
     upper, lower = np.clip(high + half, 0.0, 1.0), np.clip(low - half, 0.0, 1.0)

@@ -17,7 +17,7 @@ from outrisk.errors import OutputError
 from outrisk.microdata import Microdata
 from outrisk.outputs.base import Array, Common, Entry, Level, Names, Subset, joint_for, listed, places_in, support_frame
 from outrisk.outputs.smooth import derivatives as smooth
-from outrisk.outputs.smooth.curve_counts import counts_first, determined, told_apart
+from outrisk.outputs.smooth.curve_counts import counts_first, determined, one_answer, told_apart
 from outrisk.outputs.smooth.kaplan_meier import Curves
 from outrisk.problem.blocks import Joint, Mask
 from outrisk.problem.released import ROUNDING, ModelPart, Released, half_digit
@@ -176,6 +176,12 @@ class Survival(Common):
     def told_apart(self, low: Array, high: Array) -> NDArray[np.bool_]:
         """Groups and times (groups, times) at which released numbers (k,) tell who had the event by group and time."""
         return told_apart(self, low, high)
+
+    def one_answer(self, low: Array, high: Array, in_all: Array | None = None) -> NDArray[np.bool_]:
+        """Groups and times (groups, times) at which they tell that everybody had the event, or that nobody had; in_all
+        (groups,): how many people there are at most.
+        """
+        return one_answer(self, low, high, in_all)
 
     @cached_property
     def masks(self) -> tuple[Mask, ...]:
