@@ -121,18 +121,19 @@ def rows_in(tally: Tally, totals: Sequence[int] | NDArray[np.int64], data: Micro
 def told_by_curves(curves: Survival, data: Microdata) -> Told:
     """What released survival curves tell about these records, by group, time and event."""
     ends = curves.publish(refit(curves, data))
-    told = told_at(curves, curves.told_apart(*ends) | curves.one_answer(*ends), data)
-    return replace(told, exact=told_at(curves, curves.told_apart(*ends), data).shown)
+    return told_at(curves, curves.told_apart(*ends) | curves.one_answer(*ends), data)
 
 
 def told_at(curves: Survival, known: NDArray[np.bool_], data: Microdata) -> Told:
-    """Records by group, time and event, of which groups and times (groups, times) of the support are told."""
+    """Records by group, time and event, and at which groups and times (groups, times) of the support it is told who
+    had the event; how many there are is left open.
+    """
     names = curves.variables
     whole = Told.whole(data, names, complete(data, curves.where, curves.name, names))
     shown = np.zeros(whole.counts.shape, dtype=np.bool_)
     values = [len(data.codebook[name].values) for name in names[:-1]]
     shown[tuple(slice(size) for size in values)] = known.reshape(values)[..., None]
-    return replace(whole, shown=shown, exact=shown)
+    return replace(whole, shown=shown, exact=np.zeros_like(shown))
 
 
 def allowed(codebook: Codebook, output: Output, name: str) -> Flags:

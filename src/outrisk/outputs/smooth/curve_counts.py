@@ -123,10 +123,8 @@ def one_answer(curves: Survival, low: Array, high: Array, in_all: Array | None =
     for time in range(len(at) - 2, -1, -1):
         after[:, time] = np.maximum(least[:, time + 1], after[:, time + 1] + fewest[:, time + 1])
     up_to, before = np.searchsorted(support, at, side="right"), np.searchsorted(support, at)
-    left = (
-        np.full(len(fewest), np.inf) if in_all is None else in_all
-    )  # at most so many have a time after the one before
-    for time in range(len(at)):
+    left = np.full(len(fewest), np.inf) if in_all is None else in_all
+    for time in range(len(at)):  # at most `left` have a time after the one before
         if before[time] == (up_to[time - 1] if time else 0):  # no time lies between
             left = np.minimum(left, largest[:, time])
         everybody = (fewest[:, time] > 0) & (fewest[:, time] >= left - after[:, time])
