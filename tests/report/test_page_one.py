@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pandas as pd
@@ -17,6 +18,7 @@ from outrisk.records.schema import Contribution, Finding
 from outrisk.report import formats
 from outrisk.report.drawing import COLOURS, INK
 from outrisk.report.page_one import beside_margin, each_output
+from outrisk.report.page_one.told_outright import _said
 from outrisk.report.pages.study_page import render
 
 STUDIES = ("halves", "holdout", "odd")
@@ -81,6 +83,12 @@ def test_it_breaks_no_sentence_off(crowded, assessed, tmp_path):
     assert "…" not in page
     assert page.count("Two cells hold few people. Merge levels.") == 3
     assert "small cells: 4 further outputs or pairs of them" in page
+
+
+def test_of_what_is_too_long_to_be_said_it_is_told_what_is_certain():
+    row = Finding("same answer", True, "a table", 15, 35, f"Told{' at length' * 30}.", "", "Merge.", "ill")
+    assert _said(row, 1.0)["cells"] == "their ill (same answer, 15 cells)"
+    assert _said(replace(row, certain=False, about=""), 1.0)["cells"] == "same answer, 15 cells"
 
 
 def test_nothing_certain_is_only_counted(assessed, tmp_path):

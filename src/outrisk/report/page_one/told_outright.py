@@ -44,7 +44,8 @@ def _said(row: Finding, room: float) -> dict[str, str]:
 
 
 def _cells(row: Finding) -> str:
-    return f"{row.rule}, {formats.plural(row.cells, 'cell')}"
+    cells = f"{row.rule}, {formats.plural(row.cells, 'cell')}"
+    return f"their {row.about} ({cells})" if row.certain and row.about else cells
 
 
 def _others(rows: list[Finding]) -> str:
