@@ -102,11 +102,9 @@ def _listed(value: Any) -> Any:
 def in_short(proposed: Sequence[Proposed]) -> str:
     """How many outputs are assessed, need input, are not covered."""
     counts = {state: sum(each.state == state for each in proposed) for state in ("assessed", "needs input")}
-    left = len(proposed) - sum(counts.values())
-    return (
-        f"{len(proposed)} outputs: {counts['assessed']} assessed, {counts['needs input']} need input, "
-        f"{left} not covered."
-    )
+    open_, left = counts["needs input"], len(proposed) - sum(counts.values())
+    asking = f"{open_} need{'s' if open_ == 1 else ''} input"
+    return f"{len(proposed)} outputs: {counts['assessed']} assessed, {asking}, {left} not covered."
 
 
 def coverage_text(proposed: Sequence[Proposed], session: str) -> str:
