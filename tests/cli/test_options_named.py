@@ -15,6 +15,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "src" / "outrisk"
 OPTION = re.compile(r"(?<![\w(-])--[a-z][a-z-]*")
 OF_A_COMMAND = re.compile(r"outrisk (\w+)[^`;<\n]*")  # up to the end of what is quoted
 PRINTED_BY = {  # the commands that can print a module's messages
+    "acro/folder_faults.py": (),  # it names the command
     "acro/study_of_session.py": ("init",),
     "api/acro_copies.py": ("report",),
     "api/acro_folders.py": ("init",),
