@@ -12,7 +12,7 @@ from outrisk.assess.look.of_conditions import conditions_told
 from outrisk.assess.look.printed import Numbers
 from outrisk.codebook import Codebook, Variable
 from outrisk.microdata import Microdata
-from outrisk.outputs import REGISTRY, Frequencies, Magnitudes
+from outrisk.outputs import REGISTRY, Frequencies, Magnitudes, Quantiles, release
 from outrisk.outputs.tables.protection import Protection
 
 APPETITE = Appetite()
@@ -51,6 +51,25 @@ def test_all_of_a_group_are_among_the_cases():
     assert found[0].places == "eth=b: all ill=yes"
     assert found[0].who.tolist() == list(range(50, 90))
     assert "ill of 40 people is told for certain to anybody who knows eth" in in_a_sentence(found, 2)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        table(("eth", "old"), "sick == 'yes'", show="row_percentages"),
+        Quantiles(CODEBOOK, "quartiles", "pay", ("eth",), (0.25, 0.75), "sick == 'yes'"),
+    ],
+    ids=["row percentages", "quantiles"],
+)
+def test_what_is_undefined_of_a_group_is_of_nobody(output):
+    """A row of no percentages, or a group without a median, has nobody in the subset."""
+    data = records((0, 0, 1, 1, 0, 30), (0, 1, 2, 1, 2, 20), (1, 0, 0, 0, 0, 25), (1, 1, 1, 0, 1, 15))
+    (found,) = [each for each in look([output], data, APPETITE, "sick") if each.certain and each.about == "sick"]
+    assert found.people == 40 and found.places.startswith("eth=b") and "sick=yes" not in found.places
+    changed = data.codes.copy()
+    changed[-1, 3] = 1  # then something is printed of them
+    before, after = (release(output, Microdata(CODEBOOK, codes)) for codes in (data.codes, changed))
+    assert (before.low != after.low).any()
 
 
 def test_nobody_of_a_group_is_among_the_cases():

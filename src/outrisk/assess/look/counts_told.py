@@ -36,6 +36,7 @@ from outrisk.outputs.smooth.proportions import Proportions
 from outrisk.outputs.smooth.shape import Shape
 from outrisk.outputs.smooth.standardised import Standardised
 from outrisk.outputs.smooth.survival import Survival
+from outrisk.outputs.tables.quantiles import Quantiles
 from outrisk.outputs.tables.rates import Rates
 from outrisk.outputs.tables.survey_means import SurveyMeans
 from outrisk.problem.analysis import RecordCounts
@@ -52,9 +53,17 @@ _SURE = 1e-9  # of a fit's arithmetic
 
 
 def counts_told(output: Output, data: Microdata) -> Told:
-    """The numbers of records, and of those with an event, that an output which is no table prints or implies."""
+    """The numbers of records, and of those with an event, that an output which is no table prints or implies; and in
+    which cells of quantiles there is nobody, as these are undefined.
+    """
     if isinstance(output, Rates):
         yield from _events(output, data)
+    elif isinstance(output, Quantiles) and output.protection.threshold is None:
+        there = np.isfinite(refit(output, data)).reshape(-1, len(output.probabilities)).any(axis=1)
+        least, most = np.where(there, 1.0, 0.0), np.where(there, np.inf, 0.0)
+        sizes = shape(data.codebook, output.by)
+        kind = Kind(output.where, lacking(data.codebook, [output.value]))
+        yield kind, Known(output.by, least.reshape(sizes), most.reshape(sizes), (output.name,))
     elif isinstance(output, Survival):
         yield from _of_curves(output, data)
     elif isinstance(output, Association | Proportions | Standardised):

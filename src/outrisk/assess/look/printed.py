@@ -240,11 +240,13 @@ def _weighted(table: Frequencies, data: Microdata) -> Iterator[tuple[Kind, Known
 
 
 def _presence(table: Frequencies, values: Array, counts: Array) -> tuple[Array, Array]:
-    """Whom printed shares show to be there; a printed zero nobody, where one record would be a last digit or more."""
+    """Whom printed shares show to be there; a printed zero nobody, where one record would be a last digit or more, and
+    an undefined one nobody at all, as it is of no record.
+    """
     printed = np.round(values, int(table.decimals[0]))
     one = _SCALE[table.show] / max(float(counts.sum()), 1.0)  # at least
     told = (printed == 0) & (one >= 10.0 ** -int(table.decimals[0]))
-    return np.where(printed > 0, 1.0, 0.0), np.where(told, 0.0, np.inf)
+    return np.where(printed > 0, 1.0, 0.0), np.where(told | np.isnan(values), 0.0, np.inf)
 
 
 def _behind_shares(table: Frequencies, counts: Array, numbers: Numbers) -> Iterator[tuple[Kind, Known]]:
